@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from digest.config import Config
@@ -18,7 +17,7 @@ from digest.store import Store
 if TYPE_CHECKING:
     from digest.arxiv.client import ArxivClient
     from digest.branch.step import Branch
-    from digest.render import Renderer
+    from digest.render.renderer import Renderer
 
 
 class Progress(Protocol):
@@ -53,6 +52,7 @@ class Site:
 
     Attributes:
         open_transport: opens the transport of a kind of destination; called once for each in use.
+        open_renderer: opens the templates; called once, and not before something is rendered.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
         has_gate: the store keeps the gate that `client` asks; if not, another one does.
         branch: the branch that the store is kept on, if it is on one.
@@ -63,6 +63,7 @@ class Site:
     clock: Clock
     client: ArxivClient
     open_transport: Callable[[DestinationKind], Transport]
+    open_renderer: Callable[[Config], Renderer]
     owner: str
     jitter: Callable[[], float]
     progress: Progress = field(default_factory=Silent)
@@ -80,9 +81,7 @@ class Site:
 
         It is made when needed: most checks render nothing.
         """
-        folders = [self.config.templates] if self.config.templates else []
-        made: Renderer = import_module("digest.render").Renderer(folders)
-        return made
+        return self.open_renderer(self.config)
 
     def transport(self, kind: DestinationKind) -> Transport:
         """Return the one open transport of a kind."""

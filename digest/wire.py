@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from digest.config.addresses import ChooseProxy, Proxy
 from digest.model.clock import SystemClock, read_rfc_date
 from digest.model.errors import ConfigurationError
+from digest.model.said import Said, Saying
 
 if TYPE_CHECKING:
     import httpx
@@ -52,8 +53,9 @@ class ExchangeError(Exception):
         hint: what to check, if that is no matter of who was asked; "" else.
     """
 
-    def __init__(self, reason: str, *, was_out: bool, hint: str = "") -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str | Said, *, was_out: bool, hint: str = "") -> None:
+        super().__init__(str(reason))
+        self.said = reason if isinstance(reason, Said) else Said.plain(reason)
         self.was_out = was_out
         self.hint = hint
 
@@ -264,9 +266,11 @@ class _Exchange:
         elif isinstance(error, httpx.TimeoutException):
             reason = f"nothing came for {silence:g} seconds"
         if self._proxy and not self._is_connected:
-            reason = f"the proxy can't be reached: {reason}"
+            cause = Said.of(Saying.UNREACHABLE, "the proxy", reason)
+        else:
+            cause = Said.plain(reason)
         was_out = self._was_out and not isinstance(error, httpx.ProxyError)
-        return ExchangeError(reason, was_out=was_out, hint=hint)
+        return ExchangeError(cause, was_out=was_out, hint=hint)
 
 
 def _find_distrust(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

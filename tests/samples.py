@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from digest.model.announcements import Kind
-from digest.model.messages import Digest, DigestEntry, Sequel, StoredText
+from digest.model.messages import Digest, DigestEntry, NearLibrary, Sequel, StoredText
 from digest.model.papers import Author, Field
 from digest.model.people import DAYS, KINDS
 from digest.model.subscriptions import Grouping, TurnFailure, UncheckedTurn
@@ -21,11 +21,11 @@ from digest.render.contexts import (
     DifferenceView,
     ProblemView,
     StartContext,
-    SubscribeContext,
     TrialView,
     VariantView,
 )
 from digest.render.digests import describe_coverage, view_papers
+from digest.render.pages import SubscribeContext
 from digest.render.samples import (
     ABSTRACT,
     AUTHORS,
@@ -154,7 +154,7 @@ def revised_digest() -> Digest:
     return make_digest(entries, groups=groups, group_by=Grouping.QUERY)
 
 
-def near_digest(count: int = 27, near: str = "like “Queues that nobody waits in”") -> Digest:
+def near_digest(count: int = 27, title: str = "Queues that nobody waits in") -> Digest:
     """Return papers by a library and by queries read first and last.
 
     Those of odd numbers are near.
@@ -163,7 +163,7 @@ def near_digest(count: int = 27, near: str = "like “Queues that nobody waits i
         make_entry(number, title=f"Paper {number}", abstract="Short.") for number in range(1, count)
     ]
     entries += [make_entry(count, found=((Field.AUTHORS, "Marit"),)), revised_entry(count + 2)]
-    told = [replace(one, near=near if one.change_id % 2 else "") for one in entries]
+    told = [replace(one, near=NearLibrary(title) if one.change_id % 2 else None) for one in entries]
     nearness = {one.paper.id: 1000 * bool(one.near) + one.change_id for one in told}
     precedence = Precedence({told[1].paper.id: "ti:majorana"}, {told[0].paper.id}, nearness)
     ordered, groups = arrange(told, Grouping.KIND, ("perf", "gpu"), precedence=precedence)

@@ -30,7 +30,7 @@ from tests.integration.web.world import World, live_in, make_paper
 from tests.postgres_servers import create_database, quick_server, run_tool
 
 KEPT = Path(__file__).parent / "contract" / "store"
-REVISION = "0002"
+REVISION = "0003"
 
 STATES = tuple(DeliveryState)
 TO = (*(f"mailto:{state}@example.org" for state in STATES), "slack:#papers", "feed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from digest.config.declarations import Secrecy, Setting
 from digest.config.display import write_toml
 from digest.config.settings import (
     INCOMING,
@@ -13,8 +14,6 @@ from digest.config.settings import (
     SUBSCRIPTION,
     TABLES,
     WEBHOOK,
-    Secrecy,
-    Setting,
 )
 
 

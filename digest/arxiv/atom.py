@@ -62,8 +62,8 @@ class AtomPage:
     Attributes:
         total: how many papers the whole search has.
         start: the position of the first paper of this page, from 0.
-        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None if the
-            feed does not say.
+        response_date: when arXiv answered (UTC), or, until November 2025, the midnight before; None
+            if the feed does not say.
     """
 
     papers: tuple[Paper, ...]
@@ -80,8 +80,9 @@ class AtomPage:
     @property
     def different(self) -> int:
         """How many of them are not there twice."""
+        papers = {(paper.id, paper.version) for paper in self.papers}
         snippets = {entry.snippet for entry in self.quarantined}
-        return len({(paper.id, paper.version) for paper in self.papers}) + len(snippets)
+        return len(papers) + len(snippets)
 
 
 def parse_atom(body: bytes) -> AtomPage:
@@ -118,7 +119,8 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
         raise ArxivUnreadable(
             f"the page begins with paper {page.start}, not with {start}", hint=TRY_AGAIN
         )
-    expected = max(0, min(size, page.total - start))
+    left = page.total - start
+    expected = max(0, min(size, left))
     if page.different < expected:
         came = "none" if page.entries == 0 else f"only {page.different}"
         raise ArxivShort(
@@ -129,15 +131,21 @@ def check_counts(page: AtomPage, start: int, size: int) -> None:
 
 def _read_refusal(entry: Element) -> ArxivError | None:
     """Return what an entry that is no paper complains of, None if it just cannot be read."""
-    id_, title = ((entry.findtext(name) or "").strip() for name in (_ID, _TITLE))
+    id_ = (entry.findtext(_ID) or "").strip()
+    title = (entry.findtext(_TITLE) or "").strip()
     # Some error entries point into the manual; they are known by their title and by having no date.
-    if not _ERROR_ID.match(id_) and (title != "Error" or entry.find(_PUBLISHED) is not None):
+    has_errors_title = title == "Error" and entry.find(_PUBLISHED) is None
+    if not _ERROR_ID.match(id_) and not has_errors_title:
         return None
     message = fold_line(read_text(entry.find(_SUMMARY))) or "no reason given"
     if "internal error" in message:
-        return ArxivFaulted(f"arXiv had an error of its own: {message}", hint=TRY_AGAIN)
+        return ArxivFaulted(
+            f"arXiv had an error of its own: {message}", hint=TRY_AGAIN, complaint=message
+        )
     return ArxivRejected(
-        f"arXiv rejects the request: {message}", hint="Correct the query, then ask again."
+        f"arXiv rejects the request: {message}",
+        hint="Correct the query, then ask again.",
+        complaint=message,
     )
 
 
@@ -174,16 +182,20 @@ def _read_paper(entry: Element) -> Paper:
         elif tag == _ARXIV + "doi":
             dois.append(read_text(child))
     id_, version = _read_id(fields)
+    title = require(fold_line(fields.get(_TITLE, "")), "title")
+    categories = _read_categories(terms)
+    published = read_value(read_iso_date, fields.get(_PUBLISHED, ""), "date 'published'")
+    updated = read_value(read_iso_date, fields.get(_UPDATED, ""), "date 'updated'")
     comment = fold_line(fields.get(_COMMENT, ""))
     return Paper(
         id=id_,
         version=version,
-        title=require(fold_line(fields.get(_TITLE, "")), "title"),
+        title=title,
         abstract=fold_paragraphs(fields.get(_SUMMARY, "")),
         authors=_read_again(authors),
-        categories=_read_categories(terms),
-        published=read_value(read_iso_date, fields.get(_PUBLISHED, ""), "date 'published'"),
-        updated=read_value(read_iso_date, fields.get(_UPDATED, ""), "date 'updated'"),
+        categories=categories,
+        published=published,
+        updated=updated,
         comment=comment,
         journal_ref=fold_line(fields.get(_JOURNAL_REF, "")),
         dois=split_dois(*dois),
@@ -197,18 +209,20 @@ def _add_author(authors: list[Author], element: Element) -> None:
     for child in element:
         if child.tag == _ATOM + "name":
             name = fold_line(read_text(child)).replace(". -", ".-")
-        elif child.tag == _ARXIV + "affiliation" and (affiliation := fold_line(read_text(child))):
-            affiliations += (affiliation,)
+        elif child.tag == _ARXIV + "affiliation":
+            affiliation = fold_line(read_text(child))
+            if affiliation:
+                affiliations += (affiliation,)
     if name:
         authors.append(Author(name, affiliations))
 
 
 def _read_again(authors: list[Author]) -> tuple[Author, ...]:
-    """Return the authors; if arXiv's own reader took a word of the line for a name, ours reads the line."""
-    if any(_NO_NAME.match(author.name) for author in authors) and not any(
-        a.affiliations for a in authors
-    ):
-        return parse_authors(", ".join(author.name for author in authors))
+    """Return the authors; ours reads the line if arXiv's own reader took a word for a name."""
+    is_misread = any(_NO_NAME.match(author.name) for author in authors)
+    if is_misread and not any(author.affiliations for author in authors):
+        line = ", ".join(author.name for author in authors)
+        return parse_authors(line)
     return tuple(authors)
 
 
@@ -223,9 +237,8 @@ def _read_id(fields: dict[str, str]) -> tuple[ArxivId, int]:
 
 
 def _read_categories(terms: Iterable[str]) -> tuple[str, ...]:
-    names = tuple(
-        dict.fromkeys(term for term in map(str.strip, terms) if _CATEGORY.fullmatch(term))
-    )
+    stripped = (term.strip() for term in terms)
+    names = dict.fromkeys(term for term in stripped if _CATEGORY.fullmatch(term))
     if not names:
         raise MalformedEntry("it has no category")
-    return names
+    return tuple(names)

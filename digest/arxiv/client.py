@@ -1,7 +1,7 @@
 """Asks arXiv: the query API and OAI-PMH, at one pace and over one connection.
 
-The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before each
-request, each retry among them, the gate is asked; afterwards it hears of the outcome.
+The terms (https://info.arxiv.org/help/api/tou.html) count all three interfaces together. Before
+each request, each retry among them, the gate is asked; afterwards it hears of the outcome.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from digest.model.errors import (
 from digest.model.pace import REQUEST_DEADLINE
 from digest.model.papers import ArxivId
 from digest.model.polls import RequestLog
-from digest.wire import Wire
+from digest.wire import HttpAnswer, Wire
 
 RETRIES: Final = 2
 """That many more times a request is made after a failure that may pass."""
@@ -53,6 +53,7 @@ _OAI_SECONDS: Final = 200.0
 _GREETING_SECONDS: Final = 20.0
 _LONG_URL: Final = 1_800
 _MAY_PASS: Final = (ArxivUnreachable, ArxivFaulted, ArxivUnreadable)
+_NOTHING_CAME: Final = GateOutcome(RequestOutcome.FAILED)
 
 PageT = TypeVar("PageT")
 
@@ -65,10 +66,12 @@ class ArxivAddresses:
     oai_url: str = "https://oaipmh.arxiv.org/oai"
 
     def describe(self, url: str) -> str:
-        """Say which setting names the address that a request is made at: for one that found nothing there."""
-        names = [name for name in ("api_url", "oai_url") if url.startswith(getattr(self, name))]
-        setting = max(names, key=lambda name: len(getattr(self, name)), default="")
-        return f"{setting} under [arxiv], {getattr(self, setting)}" if setting else url
+        """Say which setting names the address of a request: for one that found nothing there."""
+        is_oai = url.startswith(self.oai_url)
+        is_api = url.startswith(self.api_url)
+        if is_api and not (is_oai and len(self.oai_url) > len(self.api_url)):
+            return f"api_url under [arxiv], {self.api_url}"
+        return f"oai_url under [arxiv], {self.oai_url}" if is_oai else url
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +94,30 @@ class ShortPage(ArxivShort, Generic[PageT]):
     """
 
     def __init__(self, error: ArxivShort, fetched: Fetched[PageT]) -> None:
-        super().__init__(error.message, hint=error.hint, request=error.request)
+        super().__init__(error.said, hint=error.advice, request=error.request)
         self.fetched = fetched
 
 
+@dataclass(slots=True)
+class _Course:
+    """How a request goes: for the gate, and for who keeps a list of requests.
+
+    Attributes:
+        begun: by `monotonic`, as `ended`, which is 0 until the answer is there.
+        was_made: a byte of it may have left this machine.
+    """
+
+    at: datetime
+    begun: float
+    ended: float = 0.0
+    answer: HttpAnswer | None = None
+    outcome: GateOutcome = _NOTHING_CAME
+    detail: str = ""
+    was_made: bool = True
+
+
 class ArxivClient:
-    """Asks arXiv one thing at a time. Each request may end in an `ArxivError` that names what was asked.
+    """Asks arXiv one thing at a time. Each may end in an `ArxivError` that names what was asked.
 
     Args:
         user_agent: name, version and how to reach the operator.
@@ -132,7 +153,7 @@ class ArxivClient:
         """How many requests were made so far, retries among them."""
 
     def close(self) -> None:
-        """Break off the request under way, from another thread: its caller sees the connection break."""
+        """Break off the request under way, from another thread: its caller sees it break."""
         self._wire.hang_up()
 
     def search(
@@ -145,8 +166,8 @@ class ArxivClient:
     ) -> Fetched[AtomPage]:
         """Fetch one page of a search in arXiv's own query language, or of papers named by id.
 
-        What changed last comes first. With `ids`, papers arXiv does not know are simply absent, and the
-        order is arXiv's.
+        What changed last comes first. With `ids`, papers arXiv does not know are simply absent, and
+        the order is arXiv's.
 
         Raise `ShortPage`: entries are missing, after all retries.
         """
@@ -156,8 +177,9 @@ class ArxivClient:
             parameters |= {"id_list": ",".join(ids)}
         else:
             name = f"papers {start}-{start + size - 1} of {query.strip()[:80]!r}"
-            order = {"sortBy": "lastUpdatedDate", "sortOrder": "descending"}
-            parameters |= {"search_query": " ".join(query.split()), **order}
+            parameters["search_query"] = " ".join(query.split())
+            parameters |= {"sortBy": "lastUpdatedDate", "sortOrder": "descending"}
+        asked = _write_request(self._addresses.api_url, parameters, name, _API_SECONDS)
 
         def check(fetched: Fetched[AtomPage]) -> None:
             try:
@@ -165,28 +187,28 @@ class ArxivClient:
             except ArxivShort as error:
                 raise ShortPage(error, fetched) from error
 
-        return self._fetch(
-            _write_request(self._addresses.api_url, parameters, name, _API_SECONDS),
-            parse_atom,
-            check,
-        )
+        return self._fetch(asked, parse_atom, check)
 
     def list_records(
         self, from_date: date, token: str = "", *, expected: int = 0
     ) -> Fetched[OaiPage]:
-        """Fetch one page of the harvest: a token's, or the first of all touched since the start of a UTC day.
+        """Fetch a page of the harvest: a token's, or the first since the start of a UTC day.
 
         Args:
-            expected: entries a page of this list has, unless it is the last one. If it stays short however often
-                it is asked for, arXiv itself leaves something out.
+            expected: entries a page of this list has, unless it is the last one. If it stays short
+                however often it is asked for, arXiv itself leaves something out.
 
         Raise `TokenExpired`: the list has to be asked for from its beginning.
         """
-        name = f"the harvest from {from_date.isoformat()}"
-        parameters = {"metadataPrefix": "arXivRaw", "from": from_date.isoformat()}
+        day = from_date.isoformat()
+        name = f"the harvest from {day}"
+        parameters = {"verb": "ListRecords"}
         if token:
             name += ", a later page"
-            parameters = {"resumptionToken": token}
+            parameters["resumptionToken"] = token
+        else:
+            parameters |= {"metadataPrefix": "arXivRaw", "from": day}
+        asked = _write_request(self._addresses.oai_url, parameters, name, _OAI_SECONDS)
 
         def check(fetched: Fetched[OaiPage]) -> None:
             page = fetched.page
@@ -197,9 +219,6 @@ class ArxivClient:
                 )
                 raise ShortPage(error, fetched)
 
-        asked = _write_request(
-            self._addresses.oai_url, {"verb": "ListRecords", **parameters}, name, _OAI_SECONDS
-        )
         try:
             return self._fetch(asked, parse_oai, check)
         except ShortPage as short:
@@ -217,19 +236,18 @@ class ArxivClient:
         return self._fetch(asked, parse_oai)
 
     def greet(self, source: str) -> Fetched[None]:
-        """Make one small request, without a retry, to see whether arXiv answers; nothing of it is read.
+        """Make one small request, without a retry, to see whether arXiv answers; nothing is read.
 
         `source` says which interface is asked: `harvest` or `query`.
         """
-        url, parameters = self._addresses.oai_url, {"verb": "Identify"}
         if source == "query":
-            url, parameters = (
-                self._addresses.api_url,
-                {"search_query": "all:electron", "max_results": "1"},
-            )
-        return self._ask_once(
-            _write_request(url, parameters, "a check", _GREETING_SECONDS), check_body, None
-        )
+            url = self._addresses.api_url
+            parameters = {"search_query": "all:electron", "max_results": "1"}
+        else:
+            url = self._addresses.oai_url
+            parameters = {"verb": "Identify"}
+        asked = _write_request(url, parameters, "a check", _GREETING_SECONDS)
+        return self._ask_once(asked, check_body, None)
 
     def _fetch(
         self,
@@ -252,44 +270,51 @@ class ArxivClient:
         check: Callable[[Fetched[PageT]], None] | None,
     ) -> Fetched[PageT]:
         grant = self._gate.acquire()
-        at, begun = self._clock.now(), monotonic()
-        answer, ended = None, 0.0
-        outcome, detail, was_made = GateOutcome(RequestOutcome.FAILED), "", True
+        course = _Course(self._clock.now(), monotonic())
         try:
             answer = send_request(self._wire, asked, not_after=grant.good_until)
-            ended = monotonic()
+            course.ended = monotonic()
+            course.answer = answer
             check_status(answer, read, place=self._addresses.describe(asked.url), url=asked.url)
             date = answer.headers.get("date", "")
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:
                 check(fetched)
         except ArxivError as error:
-            was_made = not isinstance(error, DeadlinePassed)
-            error.request = asked.name
-            error.args = (f"{asked.name}: {error.message}", *error.args[1:])
-            outcome, detail = gate_outcome(error), error.message
+            error.name_request(asked.name)
+            course.was_made = not isinstance(error, DeadlinePassed)
+            course.outcome = gate_outcome(error)
+            course.detail = error.message
             raise
         except BaseException as error:
-            detail = type(error).__name__
+            course.detail = type(error).__name__
             raise
         else:
-            outcome = gate_outcome(None)
+            course.outcome = gate_outcome(None)
             return fetched
         finally:
-            self.requests += was_made
-            self._gate.release(grant, outcome)
-            if was_made and self._on_request is not None:
-                log = RequestLog(
-                    at=at,
-                    method=asked.method,
-                    url=asked.url,
-                    status=answer.status if answer else None,
-                    milliseconds=round(((ended or monotonic()) - begun) * 1000),
-                    size=len(answer.body) if answer else 0,
-                    outcome=outcome.outcome,
-                    detail=detail,
-                )
-                self._on_request(log)
+            self._end(asked, grant, course)
+
+    def _end(self, asked: ArxivRequest, grant: Grant, course: _Course) -> None:
+        """Let the next request pass, and tell how this one went."""
+        if course.was_made:
+            self.requests += 1
+        self._gate.release(grant, course.outcome)
+        if not course.was_made or self._on_request is None:
+            return
+        seconds = (course.ended or monotonic()) - course.begun
+        answer = course.answer
+        log = RequestLog(
+            at=course.at,
+            method=asked.method,
+            url=asked.url,
+            status=answer.status if answer else None,
+            milliseconds=round(seconds * 1000),
+            size=len(answer.body) if answer else 0,
+            outcome=course.outcome.outcome,
+            detail=course.detail,
+        )
+        self._on_request(log)
 
 
 def _write_request(
@@ -297,6 +322,5 @@ def _write_request(
 ) -> ArxivRequest:
     query = urlencode(parameters, quote_via=quote, safe="")
     whole = f"{url}?{query}"
-    return ArxivRequest(
-        whole, name, read_seconds, form=query.encode() if len(whole) > _LONG_URL else None
-    )
+    form = query.encode() if len(whole) > _LONG_URL else None
+    return ArxivRequest(whole, name, read_seconds, form=form)

@@ -1,4 +1,4 @@
-"""Opens bodies from outside safely: separates errors from answers before parsing, and sets bad entries aside.
+"""Opens bodies from outside safely: errors are found before parsing, bad entries are set aside.
 
 Nothing is trusted: not the status, not the content type. A body is XML in UTF-8 without a document
 type, of a bearable size, well-formed to its last byte, or it is an error of the `ArxivError` tree.
@@ -25,11 +25,12 @@ from digest.model.errors import (
     ArxivUnreadable,
     UsageError,
 )
+from digest.model.said import Said, Saying
 
 T = TypeVar("T")
 
 BODY_LIMIT = 25_000_000
-"""Bytes. The largest page arXiv is known to send, 2,500 papers with versions, has about 6 million."""
+"""Bytes. The largest known page of arXiv, 2,500 papers with versions, has about 6 million."""
 
 _BEGINNING = 4_096
 """Within that many bytes a body says what it is."""
@@ -50,9 +51,9 @@ _CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\r")))
 _NO_CHARACTER = re.compile(
     rb"\xed[\xa0-\xbf][\x80-\xbf]|\xef\xbf[\xbe\xbf]|&#(x[\da-fA-F]{1,10}|\d{1,10});"
 )
-"""Halves of surrogate pairs, U+FFFE and U+FFFF; and any character written by its number, which may be one."""
+"""Halves of surrogate pairs, U+FFFE, U+FFFF; and any character by its number, which may be one."""
 
-TRY_AGAIN = "Nothing was stored from it and nothing is lost. The next check asks again."
+TRY_AGAIN = Said.of(Saying.NEXT_CHECK_ASKS)
 
 SAME_FAULT = 5
 """That many malformed entries and no good one are no accident: the format has changed."""
@@ -70,22 +71,45 @@ _DOI_PREFIX = re.compile(r"\A(?:doi:|(?:https?://)?(?:dx\.)?doi\.org/)", re.IGNO
 _PAPER = "(?:paper|submission|article|manuscript|preprint|work|note)"
 _IS = r"(?:has|is|was)(?:\ (?:been|being|now|hereby|therefore|temporarily))*\ "
 _WITHDRAWN = re.compile(
-    rf"""(?:\A\W*
-    | (?:\A\W* | [.;]\s+ | \b(?:this|the|our|my)\ (?:(?:present|current|above)\ )?){_PAPER}\ (?:{_IS})?
-    | \bthis\ (?:{_PAPER}\ (?:(?!\ to\ )[^.;]){{0,120}}?\band\ )?{_IS}
-    | \b(?:we|i|authors?)(?:\ (?!not\b|never\b)\w+){{0,5}}\ (?=withdraw\ (?:this|the|our|my)\ {_PAPER}\b)
-    | (?<!not\ )(?<!previously\ )(?=withdrawn\ by\ (?:\w+\ ){{0,2}}(?:author|submitter|arxiv|us\b|me\b)))
-    (?:withdrawn?|retracted|removed(?=\ by\ arxiv))\b""",
+    rf"""
+    (?:
+        # (Withdrawn)
+        \A\W*
+
+        # The present paper has been withdrawn
+        | (?: \A\W* | [.;]\s+ | \b(?:this|the|our|my)\ (?:(?:present|current|above)\ )?)
+          {_PAPER}\ (?:{_IS})?
+
+        # This paper contains an error and is therefore withdrawn
+        | \bthis\ (?:{_PAPER}\ (?:(?!\ to\ )[^.;]){{0,120}}?\band\ )?{_IS}
+
+        # We would like to withdraw this paper
+        | \b(?:we|i|authors?)(?:\ (?!not\b|never\b)\w+){{0,5}}
+          \ (?=withdraw\ (?:this|the|our|my)\ {_PAPER}\b)
+
+        # withdrawn by the author
+        | (?<!not\ )(?<!previously\ )
+          (?=withdrawn\ by\ (?:\w+\ ){{0,2}}(?:author|submitter|arxiv|us\b|me\b))
+    )
+    (?:withdrawn?|retracted|removed(?=\ by\ arxiv))\b
+    """,
     re.IGNORECASE | re.VERBOSE,
 )
 _NOT_THIS_VERSION = re.compile(
     r"\b(?:versions?|v\d+|which|that|replac\w+|supersed\w+|instead of)\b[^.;]*\Z", re.IGNORECASE
 )
 _FROM_ELSEWHERE = re.compile(
-    rf"(?: (?:this|the|our|my) {_PAPER})?"
-    r"(?:,? \(?by (?:\w+ ){0,2}(?:author\(s\)|authors?|us|me)\)?,?)?(?: \w+ly)?"
-    r" (?:from (?!(?:the )?(?:arxiv|archive))|(?:as a )?submission|by (?:the )?(?:journal|publisher|editor))",
-    re.IGNORECASE,
+    rf"""
+    (?:\ (?:this|the|our|my)\ {_PAPER})?                                    # our paper
+    (?:,?\ \(?by\ (?:\w+\ ){{0,2}}(?:author\(s\)|authors?|us|me)\)?,?)?     # by the author(s)
+    (?:\ \w+ly)?                                                            # voluntarily
+    \ (?:
+        from\ (?!(?:the\ )?(?:arxiv|archive))                               # from Physical Review
+        | (?:as\ a\ )?submission                                            # as a submission
+        | by\ (?:the\ )?(?:journal|publisher|editor)                        # by the journal
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """What comes after "withdrawn" if a journal or a conference loses the paper, and not arXiv."""
 
@@ -114,19 +138,22 @@ def check_body(body: bytes) -> None:
 
 
 def drop_forbidden(body: bytes) -> bytes:
-    """Return a body without the characters that XML 1.0 forbids (§2.2): one in a title would cost a page."""
-    return _NO_CHARACTER.sub(lambda found: _keep_allowed(found[0]), body.translate(None, _CONTROLS))
+    """Return a body without what XML 1.0 forbids (§2.2): one character would cost a page."""
+    without_controls = body.translate(None, _CONTROLS)
+    return _NO_CHARACTER.sub(lambda found: _keep_allowed(found[0]), without_controls)
 
 
 @lru_cache(4_096)  # a page may write a million characters by their numbers
 def _keep_allowed(written: bytes) -> bytes:
+    if not written.startswith(b"&"):
+        return b""
     # HTML reads a number that is no character as none, as U+FFFD, or as a form feed.
-    is_number = written.startswith(b"&")
-    return written if is_number and unescape(written.decode()).strip("\ufffd\f") else b""
+    meant = unescape(written.decode()).strip("\ufffd\f")
+    return written if meant else b""
 
 
 class Document:
-    """One XML document, read once: iterating gives its entries, and then `root` has everything else.
+    """One XML document, read once: a loop gets its entries, and then `root` has all else.
 
     An entry is emptied after it was given out, so memory holds a handful at a time.
 
@@ -139,32 +166,30 @@ class Document:
     root: Element
 
     def __init__(self, body: bytes, *, root: str, entry: str, depth: int) -> None:
-        self._body, self._root, self._entry, self._depth = body, root, entry, depth
+        self._body = body
+        self._root = root
+        self._entry = entry
+        self._depth = depth
 
     def __iter__(self) -> Iterator[Element]:
         check_body(self._body)
         body = drop_forbidden(self._body)
         check_body(body)  # again: what was dropped may have hidden something
+        # ValueError and LookupError come from encodings that nobody knows.
         try:
             yield from self._read(body)
-        except (
-            ParseError,
-            ValueError,
-            LookupError,
-        ) as error:  # the latter two of encodings that nobody knows
+        except (ParseError, ValueError, LookupError) as error:
             raise ArxivTruncated(
                 f"the XML breaks off or is damaged: {error}", hint=TRY_AGAIN
             ) from error
 
     def _read(self, body: bytes) -> Iterator[Element]:
         open_elements: list[Element] = []
-        for event, element in iterparse(BytesIO(body), ("start", "end")):  # noqa: S314 - see `check_body`
+        events = iterparse(BytesIO(body), ("start", "end"))  # noqa: S314 - see `check_body`
+        for event, element in events:
             if event == "start":
                 if not open_elements:
-                    self.root = element
-                    if element.tag != self._root:
-                        said = f"the XML is of another kind: its root element is {element.tag[:_SHOWN]}"
-                        raise ArxivUnreadable(said, hint=TRY_AGAIN)
+                    self._begin(element)
                 open_elements.append(element)
                 if len(open_elements) > _DEEPEST:
                     raise ArxivTruncated(f"more than {_DEEPEST} elements are open", hint=TRY_AGAIN)
@@ -177,17 +202,24 @@ class Document:
                     )
                 yield element
                 del element[:]
-            elif len(open_elements) < self._depth and any(
-                child.tag == self._entry for child in element
-            ):
-                _refuse_text(element)
+            elif len(open_elements) < self._depth:
+                _refuse_text(element, self._entry)
+
+    def _begin(self, root: Element) -> None:
+        self.root = root
+        if root.tag != self._root:
+            name = root.tag[:_SHOWN]
+            raise ArxivUnreadable(
+                f"the XML is of another kind: its root element is {name}", hint=TRY_AGAIN
+            )
 
 
-def _refuse_text(holder: Element) -> None:
+def _refuse_text(holder: Element, entry: str) -> None:
     """Refuse text beside entries: there may be entries that something hides."""
-    if any(
-        text and not text.isspace() for text in (holder.text, *(child.tail for child in holder))
-    ):
+    if not any(child.tag == entry for child in holder):
+        return
+    texts = [holder.text, *(child.tail for child in holder)]
+    if any(text and not text.isspace() for text in texts):
         raise ArxivUnreadable("there is text between the entries", hint=TRY_AGAIN)
 
 
@@ -200,7 +232,7 @@ def read_text(element: Element | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A malformed entry among good ones: its place on the page, from 0, and its XML, cut at `SNIPPET_LIMIT`."""
+    """A malformed entry among good ones: its place on the page, from 0, and its first XML."""
 
     position: int
     snippet: bytes
@@ -246,8 +278,9 @@ def fold_line(text: str) -> str:
 
 def fold_paragraphs(text: str) -> str:
     r"""Return text cleaned and folded, its paragraphs separated by one "\n"."""
-    paragraphs = (" ".join(part.split()) for part in _PARAGRAPH.split(clean(text).strip()))
-    return "\n".join(part for part in paragraphs if part)
+    parts = _PARAGRAPH.split(clean(text).strip())
+    paragraphs = (" ".join(part.split()) for part in parts)
+    return "\n".join(paragraph for paragraph in paragraphs if paragraph)
 
 
 def split_dois(*texts: str) -> tuple[str, ...]:
@@ -255,25 +288,26 @@ def split_dois(*texts: str) -> tuple[str, ...]:
 
     The field is one line of authors' making: two DOIs are parted by a blank, a comma or "; ".
     """
-    if not texts:
-        return ()
-    parts = (
-        _DOI_PREFIX.sub("", part.strip(";,")) for text in texts for part in clean(text).split()
-    )
-    return tuple(dict.fromkeys(part for part in parts if part))
+    dois: dict[str, None] = {}
+    for text in texts:
+        for part in clean(text).split():
+            doi = _DOI_PREFIX.sub("", part.strip(";,"))
+            if doi:
+                dois[doi] = None
+    return tuple(dois)
 
 
 def is_withdrawal_comment(comment: str) -> bool:
     """Whether a folded comment says that this very version withdraws the paper.
 
-    Conservative: a comment does not count that speaks of another version, of the paper it replaces, or of a
-    journal or conference that the paper is withdrawn from.
+    Conservative: a comment does not count that speaks of another version, of the paper it replaces,
+    or of a journal or conference that the paper is withdrawn from.
     """
-    return any(
-        not _NOT_THIS_VERSION.search(comment[: found.start()])
-        and not _FROM_ELSEWHERE.match(comment, found.end())
-        for found in _WITHDRAWN.finditer(comment)
-    )
+    for found in _WITHDRAWN.finditer(comment):
+        is_another = _NOT_THIS_VERSION.search(comment[: found.start()])
+        if not is_another and not _FROM_ELSEWHERE.match(comment, found.end()):
+            return True
+    return False
 
 
 def read_iso_date(text: str) -> datetime:

@@ -21,6 +21,7 @@ from digest.model.errors import (
     ArxivUnreachable,
     ArxivUnreadable,
 )
+from digest.model.said import Said, Saying, advise
 from digest.wire import AnswerDamaged, AnswerTooLarge, ExchangeError, HttpAnswer, Wire
 
 _CHECK_NETWORK = "Check the network and the addresses under [arxiv]. The next check tries again."
@@ -69,17 +70,18 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         if monotonic() > not_after:  # it may have taken long until here, or this process was paused
             raise DeadlinePassed(
                 "the request could not start in time",
-                hint="This machine was paused or too busy for half a minute. The next check tries again.",
+                hint="This machine was paused or too busy for half a minute. The next check tries "
+                "again.",
             )
 
-    url, headers = (asked.url, {}) if asked.form is None else (asked.url.partition("?")[0], _FORM)
+    is_form = asked.form is not None
     try:
         return wire.ask(
             asked.method,
-            url,
+            asked.url.partition("?")[0] if is_form else asked.url,
             silence=asked.read_seconds,
             body=asked.form,
-            headers=headers,
+            headers=_FORM if is_form else {},
             check=require_in_time,
         )
     except AnswerDamaged as error:
@@ -88,9 +90,9 @@ def send_request(wire: Wire, asked: ArxivRequest, *, not_after: float) -> HttpAn
         raise ArxivHostile(str(error), hint=TRY_AGAIN) from error
     except ExchangeError as error:
         host = urlsplit(asked.url).netloc  # with its port, if that is not the usual one
-        what = f"no whole answer from {host}" if error.was_out else f"{host} can't be reached"
-        why = ". ".join(filter(None, (str(error), error.hint.rstrip("."))))  # a run shows no hint
-        raise ArxivUnreachable(f"{what}: {why}", hint=_CHECK_NETWORK) from error
+        what = Saying.NO_WHOLE_ANSWER if error.was_out else Saying.UNREACHABLE
+        why = advise(error.said, Said.plain(error.hint))  # a run shows no hint
+        raise ArxivUnreachable(Said.of(what, host, why), hint=_CHECK_NETWORK) from error
 
 
 def check_status(
@@ -114,13 +116,15 @@ def check_status(
     elif status == _REFUSED:
         raise ArxivRefused(
             "arXiv refuses to answer this client (403)",
-            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check [arxiv] contact.",
+            hint="Digest waits some hours. See https://info.arxiv.org/help/robots.html and check "
+            "[arxiv] contact.",
         )
     elif status in _REDIRECTIONS:
         said = answer.headers.get("location")
         there = urljoin(url, said) if said else "an address it does not name"
+        shown = there.partition("?")[0][:200]
         raise ArxivMoved(
-            f"arXiv now answers at {there.partition('?')[0][:200]} ({status})",
+            f"arXiv now answers at {shown} ({status})",
             hint=f"Correct {place or 'the address under [arxiv]'}: it has moved there.",
         )
     elif status in _OURS:
@@ -134,9 +138,8 @@ def check_status(
             f"arXiv rejects the request ({status}){reason}", hint="Asking again cannot help."
         )
     else:
-        raise ArxivFaulted(
-            f"arXiv had an error of its own ({status}){_find_reason(answer, read)}", hint=TRY_AGAIN
-        )
+        reason = _find_reason(answer, read)
+        raise ArxivFaulted(f"arXiv had an error of its own ({status}){reason}", hint=TRY_AGAIN)
 
 
 def gate_outcome(error: ArxivError | None) -> GateOutcome:
@@ -167,7 +170,8 @@ def _refuse_throttling(answer: HttpAnswer) -> None:
 
 
 def _check_content_type(answer: HttpAnswer) -> None:
-    media_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    content_type = answer.headers.get("content-type", "")
+    media_type = content_type.partition(";")[0].strip().lower()
     if media_type and not media_type.endswith("xml"):
         check_body(answer.body)
         raise ArxivUnreadable(f"the answer is {media_type[:60]}, not XML", hint=TRY_AGAIN)
@@ -177,7 +181,7 @@ def _find_reason(answer: HttpAnswer, read: Callable[[bytes], object]) -> str:
     try:
         read(answer.body)
     except (ArxivRejected, ArxivFaulted) as error:
-        return f": {error.message.partition(': ')[2] or error.message}"
+        return f": {error.complaint or error.message}"
     except ArxivError:
         pass
     return ""

@@ -1,4 +1,4 @@
-"""Reads pages of arXiv's OAI-PMH interface in the `arXivRaw` format, the only one with all versions.
+"""Reads pages of arXiv's OAI-PMH interface in the format `arXivRaw`: no other has all versions.
 
 Sources: https://www.openarchives.org/OAI/openarchivesprotocol.html and
 https://info.arxiv.org/help/oa/index.html. Every protocol error comes under HTTP 200.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from typing import Final, NamedTuple
 from xml.etree.ElementTree import Element
 
 from digest.arxiv.authors import parse_authors
@@ -39,8 +39,17 @@ _RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
 _NAMES: Final = {
     _RAW + name: name
     for name in (
-        *("id", "submitter", "title", "authors", "categories", "comments"),
-        *("journal-ref", "doi", "report-no", "license", "abstract"),
+        "id",
+        "submitter",
+        "title",
+        "authors",
+        "categories",
+        "comments",
+        "journal-ref",
+        "doi",
+        "report-no",
+        "license",
+        "abstract",
     )
 }
 _RECORD = _OAI + "record"
@@ -85,17 +94,12 @@ def parse_oai(body: bytes) -> OaiPage:
     quarantined: list[Quarantined] = []
     deleted = 0
     for position, entry in enumerate(document):
+        header = entry.find(_OAI + "header")
+        if header is not None and header.get("status") == "deleted":
+            deleted += 1
+            continue
         try:
-            header = entry.find(_OAI + "header")
-            if header is not None and header.get("status") == "deleted":
-                deleted += 1
-            else:
-                datestamp = read_value(
-                    date.fromisoformat, _read_header(entry, "datestamp")[:10], "datestamp"
-                )
-                paper = _read_paper(_find_metadata(entry), datestamp)
-                _check_identity(paper.id, _read_header(entry, "identifier"))
-                papers.append(paper)
+            papers.append(_read_record(entry))
         except MalformedEntry as error:
             quarantined.append(quarantine(position, entry, error))
     root = document.root
@@ -126,14 +130,16 @@ def parse_oai(body: bytes) -> OaiPage:
 
 def _refuse_errors(root: Element) -> bool:
     """Raise what arXiv complains of; return whether it only says that nothing matches."""
-    errors = {
-        error.get("code", ""): fold_line(read_text(error))
-        for error in root.iterfind(_OAI + "error")
-    }
-    if "badResumptionToken" in errors:
+    errors = {}
+    for error in root.iterfind(_OAI + "error"):
+        code = error.get("code", "")
+        errors[code] = fold_line(read_text(error))
+    expired = errors.get("badResumptionToken")
+    if expired is not None:
         raise TokenExpired(
-            f"the list can't be continued: {errors['badResumptionToken']}",
+            f"the list can't be continued: {expired}",
             hint="Tokens end at midnight UTC. The harvest starts again from its first page.",
+            complaint=errors["badResumptionToken"],
         )
     if "idDoesNotExist" in errors:
         raise UnknownPaper(
@@ -142,26 +148,34 @@ def _refuse_errors(root: Element) -> bool:
     for code, message in errors.items():
         if code in _PERMANENT:
             raise ArxivRejected(
-                f"arXiv rejects the request, {code}: {message}", hint="Asking again cannot help."
+                f"arXiv rejects the request, {code}: {message}",
+                hint="Asking again cannot help.",
+                complaint=message,
             )
         if code != "noRecordsMatch":
-            raise ArxivFaulted(f"arXiv answers with the error {code!r}: {message}", hint=TRY_AGAIN)
+            raise ArxivFaulted(
+                f"arXiv answers with the error {code!r}: {message}",
+                hint=TRY_AGAIN,
+                complaint=message,
+            )
     return bool(errors)
 
 
 def _read_token(root: Element, listed: Element, records: int) -> str | None:
     """Return the token of the next page, None if the list ends here and nothing hints at damage."""
-    most = 1 if listed.tag == _LISTS[0] else 0
+    is_list = listed.tag == _LISTS[0]
     tokens = list(root.iter(_OAI + "resumptionToken"))
     others = [child for child in listed if child.tag != _RECORD]
-    if others != tokens or len(tokens) > most or (not most and records > 1):
+    has_too_many = len(tokens) > 1 if is_list else bool(tokens) or records > 1
+    if others != tokens or has_too_many:
         raise ArxivUnreadable(
             "the list contains something that does not belong there", hint=TRY_AGAIN
         )
     token = read_text(tokens[0]).strip() if tokens else ""
     request = root.find(_OAI + "request")
-    if not tokens and request is not None and request.get("resumptionToken"):
-        # If a list came in pages, its last one says so, by an empty token; only a single page need not.
+    is_later_page = request is not None and request.get("resumptionToken")
+    if is_later_page and not tokens:
+        # If a list came in pages, its last one says so, by an empty token; a single page need not.
         raise ArxivShort(
             "the list continues from a token and does not say where it ends", hint=TRY_AGAIN
         )
@@ -182,7 +196,7 @@ def _read_header(entry: Element, name: str) -> str:
 
 
 def _check_identity(id_: ArxivId, identifier: str) -> None:
-    """Refuse an entry whose header names another paper: an id damaged upwards would pass for the newest."""
+    """Refuse an entry whose header names another paper: a damaged id could pass for the newest."""
     named = identifier.removeprefix("oai:arXiv.org:")
     try:
         is_same = not named or named == str(id_) or ArxivId.parse(named) == id_
@@ -198,15 +212,30 @@ def _find_metadata(entry: Element) -> Element:
         if child.tag == _RAW + "arXivRaw":
             return child
     if children:
-        raise ArxivUnreadable(
-            f"the papers come as {children[-1].tag[:60]}, not as arXivRaw", hint=TRY_AGAIN
-        )
-    raise MalformedEntry(f"{_read_header(entry, 'identifier')[:80] or 'it'} comes without metadata")
+        form = children[-1].tag[:60]
+        raise ArxivUnreadable(f"the papers come as {form}, not as arXivRaw", hint=TRY_AGAIN)
+    name = _read_header(entry, "identifier")[:80] or "it"
+    raise MalformedEntry(f"{name} comes without metadata")
+
+
+def _read_record(entry: Element) -> Paper:
+    datestamp = read_value(date.fromisoformat, _read_header(entry, "datestamp")[:10], "datestamp")
+    paper = _read_paper(_find_metadata(entry), datestamp)
+    _check_identity(paper.id, _read_header(entry, "identifier"))
+    return paper
+
+
+class _Version(NamedTuple):
+    """A version of a paper; the one with the highest number is the latest."""
+
+    number: int
+    submitted: datetime
+    is_withdrawal: bool
 
 
 def _read_paper(raw: Element, datestamp: date) -> Paper:
     fields: dict[str, str] = {}
-    versions: list[tuple[int, datetime, bool]] = []
+    versions: list[_Version] = []
     for child in raw:
         name = _NAMES.get(child.tag)
         if name is not None:
@@ -215,35 +244,36 @@ def _read_paper(raw: Element, datestamp: date) -> Paper:
             versions.append(_read_version(child))
     if not versions:
         raise MalformedEntry("it has no version")
-    _, published, _ = min(versions)
-    version, updated, is_withdrawal = max(versions)
+    latest = max(versions)
+    id_ = read_value(ArxivId.parse, fields.get("id", ""), "id")
+    title = require(fold_line(fields.get("title", "")), "title")
+    categories = require(fold_line(fields.get("categories", "")), "categories")
     comment = fold_line(fields.get("comments", ""))
     return Paper(
-        id=read_value(ArxivId.parse, fields.get("id", ""), "id"),
-        version=version,
-        title=require(fold_line(fields.get("title", "")), "title"),
+        id=id_,
+        version=latest.number,
+        title=title,
         abstract=fold_paragraphs(fields.get("abstract", "")),
         authors=parse_authors(fields.get("authors", "")),
-        categories=tuple(
-            dict.fromkeys(require(fold_line(fields.get("categories", "")), "categories").split())
-        ),
-        published=published,
-        updated=updated,
+        categories=tuple(dict.fromkeys(categories.split())),
+        published=min(versions).submitted,
+        updated=latest.submitted,
         comment=comment,
         journal_ref=fold_line(fields.get("journal-ref", "")),
         dois=split_dois(fields.get("doi", "")),
         report_no=fold_line(fields.get("report-no", "")),
         license=fold_line(fields.get("license", "")),
-        is_withdrawn=is_withdrawal or is_withdrawal_comment(comment),
+        is_withdrawn=latest.is_withdrawal or is_withdrawal_comment(comment),
         datestamp=datestamp,
     )
 
 
-def _read_version(element: Element) -> tuple[int, datetime, bool]:
-    """Return a version's number, when it was submitted, and whether it withdraws the paper."""
-    number = _VERSION.fullmatch(element.get("version", "").strip())
+def _read_version(element: Element) -> _Version:
+    name = element.get("version", "")
+    number = _VERSION.fullmatch(name.strip())
     if number is None:
-        raise MalformedEntry(f"it has a version called {element.get('version', '')[:20]!r}")
+        raise MalformedEntry(f"it has a version called {name[:20]!r}")
     date_text = element.findtext(_RAW + "date") or ""
     submitted = read_value(read_rfc_date, date_text, f"date of version {number[1]}")
-    return int(number[1]), submitted, "I" in (element.findtext(_RAW + "source_type") or "")
+    source_type = element.findtext(_RAW + "source_type") or ""  # "I": it withdraws the paper
+    return _Version(int(number[1]), submitted, "I" in source_type)

@@ -1,7 +1,7 @@
 """Walks through a harvest or a search, page by page, to its end.
 
-Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own sizes and
-the token on each show whether something is missing.
+Source: https://info.arxiv.org/help/oa/index.html; the list has no total, so only the pages' own
+sizes and the token on each show whether something is missing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
 from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 from digest.model.papers import ArxivId
+from digest.model.said import Said, Saying
 
 OVERLAP: Final = 3
 """Papers of a page that are asked for again with the next one."""
 
-ASKED_AGAIN: Final = "Nothing was counted as complete. The next check asks again."
+ASKED_AGAIN: Final = Said.of(Saying.NEXT_CHECK_COUNTS)
 """What becomes of a search that broke off while arXiv was polled."""
 
 SMALLEST_PAGE: Final = 10
@@ -40,10 +41,10 @@ _FORMAT = "%Y%m%d%H%M"
 def walk_records(
     client: ArxivClient, from_date: date, *, token: str = ""
 ) -> Iterator[Fetched[OaiPage]]:
-    """Fetch the pages of all that was touched since the start of a UTC day; only after the last is it complete.
+    """Fetch the pages of all touched since the start of a UTC day; the last one completes it.
 
-    A single page with `is_no_records_match` is a complete check, too, at an empty list. With a `token` it goes on
-    with a harvest from that day that was broken off.
+    A single page with `is_no_records_match` is a complete check, too, at an empty list. With a
+    `token` it goes on with a harvest from that day that was broken off.
 
     Raise `TokenExpired`: the list can't be gone on with; start again from `from_date`.
     Raise `ArxivFaulted`: arXiv leads round in a circle.
@@ -56,12 +57,14 @@ def walk_records(
 
 
 def find_day(token: str) -> date | None:
-    """Return the UTC day that a page's papers were touched on, by its token; None if the token does not say it.
+    """Return the UTC day on which a page's papers were touched, by its token; None if unknown.
 
-    arXiv's tokens are queries, quoted, and name the day of the page's first paper (https://github.com/arXiv/oaipmh).
+    arXiv's tokens are queries, quoted, and name the day of the page's first paper
+    (https://github.com/arXiv/oaipmh).
     """
+    named = parse_qs(unquote(token)).get("from", [""])
     try:
-        return date.fromisoformat(parse_qs(unquote(token)).get("from", [""])[0])
+        return date.fromisoformat(named[0])
     except ValueError:
         return None
 
@@ -69,7 +72,7 @@ def find_day(token: str) -> date | None:
 def _walk_once(
     client: ArxivClient, from_date: date, token: str, sizes: list[int]
 ) -> Iterator[Fetched[OaiPage]]:
-    """Fetch a list once; `sizes` gets the entries of each page, and those known already say what to expect."""
+    """Fetch a list once; `sizes` gets how many entries each page has, and says what to expect."""
     used: set[str] = set()
     asked: str | None = token
     while asked is not None:
@@ -82,7 +85,8 @@ def _walk_once(
         fetched = client.list_records(from_date, asked, expected=max(sizes, default=0))
         if asked and fetched.page.is_no_records_match:
             raise TokenExpired(
-                f"the harvest from {from_date.isoformat()} changed while it was read: its page {asked} is gone",
+                f"the harvest from {from_date.isoformat()} changed while it was read: its page "
+                f"{asked} is gone",
                 hint="The harvest starts again from its first page.",
             )
         sizes.append(fetched.page.records)
@@ -92,7 +96,7 @@ def _walk_once(
 
 @dataclass(slots=True)
 class _Walk:
-    """How far the walk through one part has come: what it has met, and whether the order of dates still holds."""
+    """How far the walk through a part has come: what it met, and if dates are in order so far."""
 
     query: str
     size: int
@@ -124,15 +128,14 @@ class _Walk:
             return True
         if self.newest is None or self.oldest is None:
             return False
-        return (
-            self.found * (self.newest - until)
-            > 2 * WALL * (self.newest - self.oldest)
-            > timedelta(0)
-        )
+        # At the pace so far, twice as many papers as arXiv gives out would come before `until`.
+        walked = self.newest - self.oldest
+        wanted = self.newest - until
+        return self.found * wanted > 2 * WALL * walked > timedelta(0)
 
     def is_wanted_whole(self, until: datetime) -> bool:
         """Whether no version of any paper of the part is older than what is wanted."""
-        return self.window is not None and self.window.first + timedelta(minutes=1) > until
+        return self.window is not None and self.window.first + _MINUTE > until
 
 
 def walk_search(
@@ -143,10 +146,10 @@ def walk_search(
     size: int = 100,
     asks_twice: bool = False,
 ) -> Iterator[Fetched[AtomPage]]:
-    """Fetch the pages of a search by date of the last version, newest first, each paper given out once.
+    """Fetch the pages of a search by date of the last version, newest first, each paper once.
 
-    If arXiv gives out too few results to get as far as `until`, the search is read in parts, each newest
-    first: what was submitted since then, and what was submitted before and replaced since.
+    If arXiv gives out too few results to get as far as `until`, the search is read in parts, each
+    newest first: what was submitted since then, and what was submitted before and replaced since.
 
     Args:
         query: in arXiv's own query language.
@@ -159,14 +162,16 @@ def walk_search(
     """
     reader = _Reader(client, query, until, max(size, SMALLEST_PAGE))
     whole = _Walk(query, reader.size)
-    if (yield from reader.read(whole, asks_twice=asks_twice)):
+    is_read = yield from reader.read(whole, asks_twice=asks_twice)
+    if is_read:
         return
     waiting = cut_at(until, reader.end)
     while waiting:
         window = waiting.pop(0)
         part = _Walk(window.confine(query), reader.size, window)
-        if not (yield from reader.read(part, asks_twice=True)):
-            waiting[:0] = _divide(query, part, window, until)
+        is_read = yield from reader.read(part, asks_twice=True)
+        if not is_read:
+            waiting = _divide(query, part, window, until) + waiting
 
 
 def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetched[AtomPage]]:
@@ -178,13 +183,15 @@ def fetch_papers(client: ArxivClient, ids: Sequence[ArxivId]) -> Iterator[Fetche
 
 
 class _Reader:
-    """Reads the parts of one search, and gives out each paper once; `end` is after all submitted so far."""
+    """Reads the parts of one search, gives out each paper once; `end` is after all submitted."""
 
     end: datetime
 
     def __init__(self, client: ArxivClient, query: str, until: datetime, size: int) -> None:
         self.size = size
-        self._client, self._query, self._until = client, query, until
+        self._client = client
+        self._query = query
+        self._until = until
         self._total = 0
         self._given: set[ArxivId] = set()
 
@@ -201,29 +208,33 @@ class _Reader:
             _advance(walk, fetched.page, start)
             yield self._give_out(walk, fetched)
             if walk.position >= walk.total or walk.found >= walk.total:
-                missing = (walk.first_total or 0) - walk.found
-                if missing > 0:
-                    raise ArxivShort(
-                        f"{self._query[:80]!r} has {walk.first_total:,} papers,"
-                        f" but {missing:,} of them never came",
-                        hint=ASKED_AGAIN,
-                    )
+                self._require_all(walk)
                 return True
             if walk.has_reached(self._until):
                 return True
             if walk.position >= WALL or walk.is_too_wide(self._until):
                 return False
 
+    def _require_all(self, walk: _Walk) -> None:
+        """Refuse a walk that came to the end with fewer papers than were there at its start."""
+        expected = walk.first_total or 0
+        missing = expected - walk.found
+        if missing > 0:
+            raise ArxivShort(
+                f"{self._query[:80]!r} has {expected:,} papers, but {missing:,} of them never came",
+                hint=ASKED_AGAIN,
+            )
+
     def _fetch_page(self, walk: _Walk, start: int) -> Fetched[AtomPage]:
-        """Fetch a page, in smaller and smaller ones if none comes: arXiv fails inside for some sizes alone."""
+        """Fetch a page, in ever smaller ones if none comes: arXiv fails for some sizes alone."""
         is_resized = False
         while True:
+            size = _fit_page(start, walk.size)
             try:
-                return self._client.search(
-                    walk.query, start=start, size=_fit_page(start, walk.size)
-                )
+                return self._client.search(walk.query, start=start, size=size)
             except ShortPage as short:
-                if any(paper.id not in walk.seen for paper in short.fetched.page.papers):
+                papers = short.fetched.page.papers
+                if any(paper.id not in walk.seen for paper in papers):
                     return short.fetched
                 if walk.size // 2 < SMALLEST_PAGE:
                     raise
@@ -241,19 +252,23 @@ class _Reader:
             self.end = fetched.fetched_at + timedelta(days=1)
         papers = tuple(paper for paper in fetched.page.papers if paper.id not in self._given)
         self._given.update(paper.id for paper in papers)
-        return replace(
-            fetched, page=replace(fetched.page, papers=papers, total=max(self._total, walk.total))
-        )
+        total = max(self._total, walk.total)
+        page = replace(fetched.page, papers=papers, total=total)
+        return replace(fetched, page=page)
 
 
 def _divide(query: str, part: _Walk, window: Window, until: datetime) -> list[Window]:
     """Cut a part that is too wide: evenly if all of it is wanted, else in halves."""
-    if not (part.is_sorted or part.is_wanted_whole(until)):
+    is_wanted_whole = part.is_wanted_whole(until)
+    if not part.is_sorted and not is_wanted_whole:
         raise ArxivRejected(
-            f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no order",
+            f"{query[:80]!r} has {part.total:,} papers from before {window.last:%Y-%m-%d}, in no "
+            "order",
             hint=ASKED_AGAIN,
         )
-    parts = max(2, round(part.total / (WALL * _PART))) if part.is_wanted_whole(until) else 2
+    parts = 2
+    if is_wanted_whole:
+        parts = max(2, round(part.total / (WALL * _PART)))
     windows = window.divide(parts)
     if len(windows) == 1:
         raise ArxivRejected(
@@ -265,7 +280,7 @@ def _divide(query: str, part: _Walk, window: Window, until: datetime) -> list[Wi
 
 
 def _fit_page(start: int, size: int) -> int:
-    """Return how many papers can be asked for from `start` on: arXiv fails if a next page is beyond its limit."""
+    """Return how many papers can be asked for: arXiv fails if a next page is beyond its limit."""
     size = min(size, WALL - start)
     while size > 1 and 1 + round(start / size) > WALL // size:
         size -= 1
@@ -282,7 +297,8 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
     walk.steps_back += 1
     if walk.steps_back > _STEPS_BACK:
         raise ArxivShort(
-            "the results changed while Digest read them, so papers between two pages may be missing",
+            "the results changed while Digest read them, so papers between two pages may be "
+            "missing",
             hint=ASKED_AGAIN,
         )
     walk.position = max(0, start - walk.size // 2)
@@ -290,17 +306,20 @@ def _has_joined(walk: _Walk, page: AtomPage, start: int) -> bool:
 
 
 def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
+    """Note what a page brought, and go on to its end."""
     for paper in page.papers:
-        if paper.id not in walk.seen:
-            walk.seen.add(paper.id)
-            walk.is_sorted = walk.is_sorted and (
-                walk.oldest is None or paper.updated <= walk.oldest
-            )
-            walk.oldest = paper.updated
-            walk.newest = walk.newest or paper.updated
+        if paper.id in walk.seen:
+            continue
+        walk.seen.add(paper.id)
+        if walk.newest is None:
+            walk.newest = paper.updated
+        if walk.oldest is not None and paper.updated > walk.oldest:
+            walk.is_sorted = False
+        walk.oldest = paper.updated
     walk.unreadable.update(entry.snippet for entry in page.quarantined)
     walk.total = page.total
-    walk.first_total = page.total if walk.first_total is None else walk.first_total
+    if walk.first_total is None:
+        walk.first_total = page.total
     walk.position = start + page.entries
 
 
@@ -308,8 +327,8 @@ def _advance(walk: _Walk, page: AtomPage, start: int) -> None:
 class Window:
     """A span of time in which first versions were submitted, in whole minutes (UTC).
 
-    Neighbours share the minute between them: whether arXiv reads a last minute to its end or only to its
-    beginning, no paper falls between two, and one that two of them have is known by its id.
+    Neighbours share the minute between them: whether arXiv reads a last minute to its end or only
+    to its beginning, no paper falls between two, and one that two of them have is known by its id.
     """
 
     first: datetime
@@ -317,14 +336,18 @@ class Window:
 
     def confine(self, query: str) -> str:
         """Return a search in arXiv's query language, for no more than what was submitted within."""
-        return f"({query}) AND submittedDate:[{self.first:{_FORMAT}} TO {self.last:{_FORMAT}}]"
+        first = self.first.strftime(_FORMAT)
+        last = self.last.strftime(_FORMAT)
+        return f"({query}) AND submittedDate:[{first} TO {last}]"
 
     def divide(self, parts: int) -> list[Window]:
-        """Cut it into that many parts of about one length, the latest first; fewer if minutes do not suffice."""
+        """Cut it into so many equal parts, the latest first; fewer if it has fewer minutes."""
         minutes = (self.last - self.first) // _MINUTE
         parts = max(1, min(parts, minutes))
         edges = [self.first + _MINUTE * (minutes * number // parts) for number in range(parts + 1)]
-        return [Window(first, last) for first, last in pairwise(edges)][::-1]
+        windows = [Window(first, last) for first, last in pairwise(edges)]
+        windows.reverse()
+        return windows
 
 
 def cut_at(moment: datetime, end: datetime) -> list[Window]:

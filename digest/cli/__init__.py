@@ -1,7 +1,7 @@
 """The command `digest`: calls what was typed, and turns errors into words.
 
-Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration · 4 the outside world · 75 another
-run has the state on a branch.
+Exit codes: 0 done · 1 something of ours failed · 2 usage · 3 configuration · 4 the outside world ·
+75 another run has the state on a branch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ def cli(ctx: click.Context, config_path: str | None, *, verbose: bool) -> None:
 
 
 def run_cli(args: list[str] | None = None) -> int:
-    """Run a command line; return its exit code. Errors become what is wrong and what to do, on stderr."""
+    """Run a command line; return its exit code.
+
+    Errors become what is wrong and what to do, on standard error.
+    """
     with ExitStack() as veils:
         try:
             return _run(args, veils)
@@ -75,37 +78,38 @@ def _run(args: list[str] | None, veils: ExitStack) -> int:
     except OSError as error:
         # Standard output has met a full disk, most likely. It is not tried again at the exit.
         sys.stdout = None  # as in a program that has none
+        cause = error if error.filename else error.strerror
         show_error(
             DigestError(
-                f"Digest can't go on: {error if error.filename else error.strerror}",
+                f"Digest can't go on: {cause}",
                 hint="Is there room where the output goes? What was done is kept.",
             )
         )
         return DigestError.exit_code
     except SystemExit:
-        # With standalone mode off, click and rich leave by themselves for one reason only: nobody reads our
-        # output any more. That is no failure of ours.
+        # With standalone mode off, click and rich leave by themselves for one reason only: nobody
+        # reads our output any more. That is no failure of ours.
         result = 0
     return result if isinstance(result, int) else 0
 
 
 def _word_misuse(error: click.ClickException) -> UsageError:
-    """Say what click found wrong with a call as all else is said, and where to read how it is made."""
-    said = (
-        error.format_message().replace("a valid integer range", "a whole number").removesuffix(".")
-    )
+    """Say what click found wrong with a call as all else is said, and where to read about it."""
+    message = error.format_message().removesuffix(".")
+    said = message.replace("a valid integer range", "a whole number")
     ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return UsageError(
-        said, hint=f"`{ctx.command_path} --help` shows how it is called." if ctx else ""
-    )
+    hint = f"`{ctx.command_path} --help` shows how it is called." if ctx else ""
+    return UsageError(said, hint=hint)
 
 
 def show_error(error: DigestError) -> None:
     """Write what is wrong and what to do next on standard error."""
     from digest.cli.output import echo, say, style  # noqa: PLC0415 - the same
 
-    say(f"{style('error:', fg='red', bold=True)} {error.message}", err=True)
+    label = style("error:", fg="red", bold=True)
+    say(f"{label} {error.message}", err=True)
     if isinstance(error, QueryError) and error.text:
         echo(error.pointer(), err=True)
     if error.hint:
-        say(f"{style('hint:', bold=True)}  {quote_as_called(error.hint)}", err=True)
+        label = style("hint:", bold=True)
+        say(f"{label}  {quote_as_called(error.hint)}", err=True)

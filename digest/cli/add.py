@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -30,22 +30,21 @@ LIBRARY = "Papers you keep; what is near them comes first: lab.bib, zotero:12345
 
 def following_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command `--to`, `--when`, `--library` and `--subscription`."""
-    command = click.option(
-        "--subscription", metavar="NAME", help="Add it to this one; make no new one."
-    )(command)
-    command = click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY)(
-        command
+    options = (
+        click.option("--subscription", metavar="NAME", help="Add it to this one; make no new one."),
+        click.option("--library", "libraries", metavar="SOURCE", multiple=True, help=LIBRARY),
+        click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".'),
+        click.option(
+            "--to",
+            "destinations",
+            metavar="TO",
+            multiple=True,
+            help="Where to: you@example.org, #papers, feed. Repeatable.",
+        ),
     )
-    command = click.option("--when", metavar="WHEN", help='Such as "weekdays at 09:00 UTC".')(
-        command
-    )
-    return click.option(
-        "--to",
-        "destinations",
-        metavar="TO",
-        multiple=True,
-        help="Where to: you@example.org, #papers, feed. Repeatable.",
-    )(command)
+    for add_option in options:
+        command = add_option(command)
+    return command
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,11 @@ class Addition:
 
 
 def _show(added: Addition) -> Iterator[Part]:
-    unknown = f"not known here. `digest try {shlex.quote(added.query)}` says it"
-    yield f"Volume: {added.volume or quote_as_called(unknown)}."
+    volume = added.volume
+    if not volume:
+        trial = f"digest try {shlex.quote(added.query)}"
+        volume = quote_as_called(f"not known here. `{trial}` says it")
+    yield f"Volume: {volume}."
 
 
 @click.command()
@@ -70,11 +72,18 @@ def _show(added: Addition) -> Iterator[Part]:
 @following_options
 @saves(_show)
 @click.pass_context
-def command(ctx: click.Context, /, query: str, *, name: str | None, **following: Any) -> Addition:  # noqa: ANN401 - as `following_options` gives
+def command(
+    ctx: click.Context,
+    /,
+    query: str,
+    *,
+    name: str | None,
+    **following: Any,  # noqa: ANN401 - as `following_options` gives
+) -> Addition:
     """Add a subscription to QUERY to digest.toml.
 
-    Without --to or --when, it takes what all others in the file have. QUERY may also be a category, or an address
-    of an arXiv search.
+    Without --to or --when, it takes what all others in the file have. QUERY may also be a
+    category, or an address of an arXiv search.
 
     \b
     digest add "cat:cs.PF AND abs:GPU" --name gpu --to you@example.org
@@ -84,7 +93,8 @@ def command(ctx: click.Context, /, query: str, *, name: str | None, **following:
     change = plan_addition(ctx, asked, name, **following)
     with opened_workbench(ctx) as bench:
         found = find_stored(bench.store, asked, bench.here.now, _DAYS, ProgressLines(quiet=True))
-    return Addition(query, describe_volume(found.span, found.papers) if found else None, change)
+    volume = describe_volume(found.span, found.papers) if found else None
+    return Addition(query, volume, change)
 
 
 def plan_addition(
@@ -98,12 +108,13 @@ def plan_addition(
     subscription: str | None,
 ) -> FileChange:
     """Plan a subscription to a query, or one more query in a subscription that is there."""
-    file, followed = open_file(ctx), " ".join(query.expression.split())
+    file = open_file(ctx)
+    followed = " ".join(query.expression.split())
     if subscription is not None:
         if destinations or when or name or libraries:
-            hint = f"`digest subscription edit {subscription}` changes {subscription}."
             raise UsageError(
-                "--name, --to, --when and --library are for a new subscription", hint=hint
+                "--name, --to, --when and --library are for a new subscription",
+                hint=f"`digest subscription edit {subscription}` changes {subscription}.",
             )
         text = edits.edit_subscription(file.text, subscription, add={"follow": [followed]})
         return plan_change(file, text.encode())
@@ -114,19 +125,26 @@ def plan_addition(
     }
     if libraries:
         values["library"] = write_sources(libraries, file.path.parent)
-    others = known.values()
-    for key, given in (("to", [*map(write_destination, destinations)]), ("when", when)):
-        usual = [one.get(key) for one in others]
-        if given:
-            values[key] = given[0] if len(given) == 1 else given
-        elif usual and usual[0] is not None and usual.count(usual[0]) == len(usual):
-            values[key] = usual[0]
+    places = [write_destination(one) for one in destinations]
+    asked = {"to": places[0] if len(places) == 1 else places, "when": when}
+    for key, given in asked.items():
+        value = given or _find_common(known.values(), key)
+        if value is not None:
+            values[key] = value
     if "to" not in values:
-        hint = 'Such as: `digest add "cat:cs.PF AND abs:GPU" --to you@example.org`.'
         raise UsageError(
-            "--to is missing: no destination is common to all subscriptions", hint=hint
+            "--to is missing: no destination is common to all subscriptions",
+            hint='Such as: `digest add "cat:cs.PF AND abs:GPU" --to you@example.org`.',
         )
     return plan_change(file, edits.add_subscription(file.text, values).encode())
+
+
+def _find_common(subscriptions: Iterable[Mapping[str, object]], key: str) -> object:
+    """Return what all subscriptions of the file have for a key; None if they differ."""
+    values = [one.get(key) for one in subscriptions]
+    if not values or values.count(values[0]) < len(values):
+        return None
+    return values[0]
 
 
 def _choose_name(text: str, taken: Container[str]) -> str:

@@ -35,7 +35,7 @@ from digest.store.workers import load_workers
 
 @dataclass(frozen=True)
 class FileChange:
-    """A checked change: a file, its bytes to come, the lines of a unified diff, and what may be a slip.
+    """A checked change: a file, its bytes to come, the lines of a unified diff, possible slips.
 
     A change that `is_undone` brings back the file before.
     """
@@ -62,7 +62,8 @@ def saves(
         @json_option
         @wraps(command)
         def call(*args: object, as_json: bool, **given: object) -> None:
-            del given["yes"], given["dry_run"]  # see `agrees`
+            del given["yes"]  # see `agrees`
+            del given["dry_run"]
             answer = command(*args, **given)
             change = answer if isinstance(answer, FileChange) else getattr(answer, "change", None)
             said = {} if answer is change else list_fields(answer)
@@ -70,11 +71,15 @@ def saves(
                 show(screen(answer))
             if change is not None:
                 is_written = _save(change)
-                said |= {"path": change.file.path, "written": is_written, "diff": change.diff}
-                said |= {"remarks": change.remarks}
-                show(() if as_json else _report(change, is_written=is_written))
+                said["path"] = change.file.path
+                said["written"] = is_written
+                said["diff"] = change.diff
+                said["remarks"] = change.remarks
+                if not as_json:
+                    show(_report(change, is_written=is_written))
             if as_json:
-                print_json({name: each for name, each in said.items() if name != "change"})
+                said.pop("change", None)
+                print_json(said)
 
         return call
 
@@ -104,22 +109,28 @@ def open_file(ctx: click.Context) -> ConfigFile:
 def plan_change(
     file: ConfigFile, content: bytes, *, is_removal: bool = False, is_undone: bool = False
 ) -> FileChange:
-    """Check all that a file is to hold. Queries that can't be read in it now are no fault of the change."""
-    known: list[str] = []
+    """Check all that a file is to hold.
+
+    Queries that can't be read in it now are no fault of the change.
+    """
+    known: set[str] = set()
     with suppress(ConfigurationError):
         before = load_config(file.path, read_environment(), content=file.content)
-        known = [*(text for _, text in before.list_texts()), *before.warnings]
+        known = {*(text for _, text in before.list_texts()), *before.warnings}
     try:
         after = load_config(file.path, read_environment(), content=content)
     except ConfigurationError as error:
-        hint = (
-            "" if len(getattr(error, "each", ())) > 1 else error.hint
-        )  # several have theirs in the message
+        # Several mistakes have their hints in the message.
+        has_several = len(getattr(error, "each", ())) > 1
+        hint = "" if has_several else error.hint
         raise UsageError(f"nothing was written: {error.message}", hint=hint) from error
-    new = [text for _, text in after.list_texts() if text not in known]
-    remarks = [note.message for text in new for note in parse_query(text).notes]
+    remarks = []
+    for _, text in after.list_texts():
+        if text not in known:
+            remarks += [note.message for note in parse_query(text).notes]
     remarks += [warning for warning in after.warnings if warning not in known]
-    diff = edits.compare_texts(file.text, ConfigFile(file.path, content).text, file.path.name)
+    text_after = ConfigFile(file.path, content).text
+    diff = edits.compare_texts(file.text, text_after, file.path.name)
     return FileChange(file, content, diff, remarks, is_removal, is_undone)
 
 
@@ -127,9 +138,8 @@ def _save(change: FileChange) -> bool:
     """Show a change, and write it if that is wanted; return whether it was."""
     if not wants_json():
         show(_show(change))
-    is_wanted = bool(change.diff) and agrees(
-        f"Write this into {change.file.path.name}?", usually=not change.is_removal
-    )
+    question = f"Write this into {change.file.path.name}?"
+    is_wanted = bool(change.diff) and agrees(question, usually=not change.is_removal)
     if is_wanted:
         replace_config_file(change.file, change.content, is_undone=change.is_undone)
     return is_wanted
@@ -137,10 +147,13 @@ def _save(change: FileChange) -> bool:
 
 def _show(change: FileChange) -> Iterator[Part]:
     """Yield what differs, without the marks that only programs need."""
+    colors = {"+": "green", "-": "red"}
     for line in change.diff[3:]:
-        shown = f"  {line}".rstrip() if line[0] != "@" else "  …"
-        yield style(shown, fg={"+": "green", "-": "red"}.get(line[0]))
-    yield from [""] * bool(change.diff)
+        mark = line[0]
+        shown = "  …" if mark == "@" else f"  {line}".rstrip()
+        yield style(shown, fg=colors.get(mark))
+    if change.diff:
+        yield ""
     for remark in change.remarks:
         yield Aside(f"note: {quote_as_called(remark)}")
 
@@ -148,20 +161,24 @@ def _show(change: FileChange) -> Iterator[Part]:
 def _report(change: FileChange, *, is_written: bool) -> Iterator[Part]:
     path = change.file.path
     if not is_written:
-        yield (
-            "Nothing was written."
-            if change.diff
-            else f"{path.name} says so already. Nothing was written."
-        )
+        said = "" if change.diff else f"{path.name} says so already. "
+        yield f"{said}Nothing was written."
         return
-    option = "" if find_config(None, read_environment()) == path else f" --config {path}"
-    yield f"Wrote {path}. The next `{name_command()}{option} run` uses it."
-    if change.file.list_before()[0].exists():
-        yield f"`{name_command()}{option} config undo` brings back the file before that change."
+    call = name_command()
+    if find_config(None, read_environment()) != path:
+        call += f" --config {path}"
+    yield f"Wrote {path}. The next `{call} run` uses it."
+    latest, *_ = change.file.list_before()
+    if latest.exists():
+        yield f"`{call} config undo` brings back the file before that change."
     ctx = click.get_current_context()
     if load(ctx).store.git_branch:
         yield "Commit it and push it: the workflow reads what is in the repository."
         return
     with suppress(ConfigurationError), opened_store(ctx) as bench, bench.store.read() as conn:
-        if any(not worker.is_gone for worker in load_workers(conn)):
-            yield "`digest serve` is at work: `systemctl reload digest` or SIGHUP lets it read the file."
+        is_served = any(not worker.is_gone for worker in load_workers(conn))
+        if is_served:
+            yield (
+                "`digest serve` is at work: "
+                "`systemctl reload digest` or SIGHUP lets it read the file."
+            )

@@ -102,7 +102,7 @@ REPLACEMENTS = {
 """What to type instead of a word that another tool has."""
 
 SECOND_NAME = "preprint-digest"
-"""What the command is called beside `digest`: the name of what is installed, so that `uvx` runs it."""
+"""What the command is called beside `digest`: the name of what is installed, so `uvx` runs it."""
 
 
 def find_name() -> str:
@@ -115,56 +115,58 @@ def name_command() -> str:
     import shutil  # noqa: PLC0415 - its imports are a tenth of what a help text costs
     from pathlib import Path  # noqa: PLC0415 - the same
 
-    called, name = Path(sys.argv[0]), find_name()
+    called = Path(sys.argv[0])
+    name = find_name()
     if "archive-v0" in called.parts:  # the cache from which uvx runs what is not installed
         return f"uvx {name}"
     if shutil.which(name) or called.name != name:
         return name
-    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
+    here = Path.cwd()
+    if called.is_relative_to(here):
+        return str(called.relative_to(here))
+    return str(called)
 
 
 def quote_as_called(hint: str) -> str:
     """Return a hint with the commands it quotes as they are called here."""
-    return (
-        re.sub(r"(?m)(^ *|`)digest ", rf"\1{name_command()} ", hint) if "digest " in hint else hint
-    )
+    if "digest " not in hint:
+        return hint
+    return re.sub(r"(?m)(^ *|`)digest ", rf"\1{name_command()} ", hint)
 
 
 def explain_unknown(typed: str, known: Iterable[str], group: str = "") -> UsageError:
-    """Return the error for a word that is none of the known commands of a group ("" at the top)."""
+    """Return the error for a word that is no known command of a group ("" at the top)."""
     from difflib import get_close_matches  # noqa: PLC0415 - for what is typed wrong alone
 
-    said = f"{group} {typed}".strip()
-    near = get_close_matches(typed.lower(), list(known), n=1)
+    before = f"{group} " if group else ""
+    said = f"{before}{typed}".strip()
     instead = REPLACEMENTS.get(said.lower())
+    near = get_close_matches(typed.lower(), list(known), n=1)
     if instead:
         hint = f"Use `digest {instead}`."
     elif near:
-        hint = f"Did you mean `digest {f'{group} {near[0]}'.strip()}`?"
+        hint = f"Did you mean `digest {before}{near[0]}`?"
     else:
-        hint = (
-            f"`digest {group} --help` shows them all."
-            if group
-            else "`digest --help` shows them all."
-        )
+        hint = f"`digest {before}--help` shows them all."
     return UsageError(f'There is no command "{said}".', hint=hint)
 
 
 class CommandGroup(click.Group):
-    """A group that shows examples of its commands, and answers an unknown one with the one to use."""
+    """A group that shows examples of its commands, and answers an unknown one with what to use."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command with its example; None if none has that name."""
         found = self._find_command(ctx, cmd_name)
-        path = " ".join([*ctx.command_path.split()[1:], cmd_name])
-        if found is not None and path in EXAMPLES:
-            found.epilog = f"\b\nFor example:\n{textwrap.indent(EXAMPLES[path], '  ')}"
-        if found is not None and find_name() != "digest":
+        if found is None:
+            return None
+        path = f"{_name_group(ctx)} {cmd_name}".strip()
+        if path in EXAMPLES:
+            example = textwrap.indent(EXAMPLES[path], "  ")
+            found.epilog = f"\b\nFor example:\n{example}"
+        if find_name() != "digest":
             found = copy(found)
-            found.help, found.epilog = (
-                quote_as_called(found.help or ""),
-                quote_as_called(found.epilog or ""),
-            )
+            found.help = quote_as_called(found.help or "")
+            found.epilog = quote_as_called(found.epilog or "")
         return found
 
     def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -175,10 +177,14 @@ class CommandGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say what to type instead."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            raise explain_unknown(
-                args[0], self.list_commands(ctx), " ".join(ctx.command_path.split()[1:])
-            )
+            raise explain_unknown(args[0], self.list_commands(ctx), _name_group(ctx))
         return super().resolve_command(ctx, args)
+
+
+def _name_group(ctx: click.Context) -> str:
+    """Return the words that were typed for a group after the program's name; "" at the top."""
+    words = ctx.command_path.split()
+    return " ".join(words[1:])
 
 
 class CommandTable(CommandGroup):
@@ -188,10 +194,15 @@ class CommandTable(CommandGroup):
         """Return the names in the order a newcomer needs them."""
         return list(COMMANDS)
 
-    def _find_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002 - the same
+    def _find_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        name: str,
+    ) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[name][0].partition(":")
+        place, _ = COMMANDS[name]
+        module, _, attribute = place.partition(":")
         found: click.Command = getattr(import_module(module), attribute or "command")
         return found
 
@@ -200,11 +211,14 @@ class CommandTable(CommandGroup):
         self.format_commands(ctx, formatter)
         click.Command.format_options(self, ctx, formatter)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 - click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
         """Write the groups without importing any command."""
         width = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
+            rows = [(f"{name:<{width}}", sentence) for name, (_, sentence) in group.items()]
             with formatter.section(title):
-                formatter.write_dl(
-                    [(f"{name:<{width}}", sentence) for name, (_, sentence) in group.items()]
-                )
+                formatter.write_dl(rows)

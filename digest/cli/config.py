@@ -15,6 +15,8 @@ from digest.config import find_config, open_config_or_defaults, read_environment
 from digest.config.display import SettingRow
 from digest.config.replacement import read_config_file, read_file_before
 
+_LONGEST_VALUE = 80
+
 
 @click.group(cls=CommandGroup)
 def command() -> None:
@@ -31,9 +33,13 @@ class Settings:
 
 
 def _show(shown: Settings) -> Iterator[Part]:
-    rows = [(row.key, cut(row.value, 80) or '""', row.origin) for row in shown.settings]
+    rows = []
+    for row in shown.settings:
+        value = cut(row.value, _LONGEST_VALUE) or '""'
+        rows.append((row.key, value, row.origin))
     yield table(("SETTING", "VALUE", "FROM"), rows, empty="")
-    yield from (Aside(f"warning: {warning}") for warning in shown.warnings)
+    for warning in shown.warnings:
+        yield Aside(f"warning: {warning}")
 
 
 @command.command()
@@ -55,8 +61,8 @@ def show(ctx: click.Context) -> Settings:
 def undo(ctx: click.Context) -> FileChange:
     """Put digest.toml back as it was before a command changed it last.
 
-    Called again, it takes back the change before that one, up to ten. What you edited by hand since the
-    change goes, too: `--dry-run` shows it.
+    Called again, it takes back the change before that one, up to ten. What you edited by hand since
+    the change goes, too: `--dry-run` shows it.
     """
     file = read_config_file(find_config(ctx.obj["config_path"], read_environment()))
     return plan_change(file, read_file_before(file), is_undone=True)

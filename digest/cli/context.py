@@ -45,6 +45,7 @@ from digest.model.errors import (
 )
 from digest.model.libraries import ZOTERO
 from digest.model.polls import RequestLog
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
@@ -64,10 +65,10 @@ _NAME = re.compile(r"[\w.-]+")
 def find_saved(
     text: str, saved: Mapping[str, str], *, others: Iterable[str] | None = None
 ) -> str | None:
-    """Return the text of the saved query that is meant, None where what was typed is a query itself.
+    """Return the text of the saved query that is meant, None where a query itself was typed.
 
-    A word that looks like a name, and is none, is searched for, with a note on standard error. If others are
-    given, such as subscriptions, a word near a name is refused.
+    A word that looks like a name, and is none, is searched for, with a note on standard error. If
+    others are given, such as subscriptions, a word near a name is refused.
     """
     if text in saved:
         return saved[text]
@@ -82,7 +83,7 @@ def find_saved(
 
 
 def suggest_name(name: str, known: Iterable[str], listing: str) -> str:
-    """Return a hint that names the nearest known name; the command that shows all where none is near."""
+    """Return a hint that names the nearest known name, else the command that shows all."""
     return suggest(name, known, "") or f"`{listing}` shows them all."
 
 
@@ -107,10 +108,14 @@ def require_subscription(
 
 
 def load(ctx: click.Context, *, warns: bool = False) -> Config:
-    """Return the configuration the call means; a command that sends warns of what may keep digests back."""
+    """Return the configuration the call means.
+
+    A command that sends `warns` of what may keep digests back.
+    """
     config = open_config(ctx.obj["config_path"])
-    for warning in config.warnings if warns else ():
-        echo(f"warning: {warning}", err=True)
+    if warns:
+        for warning in config.warnings:
+            echo(f"warning: {warning}", err=True)
     return config
 
 
@@ -126,9 +131,9 @@ def find_here(config: Config, clock: Clock) -> Here:
 
 def set_up_logging(ctx: click.Context) -> None:
     """Log warnings among a command's own words; with `--verbose`, log everything line by line."""
-    configure_logging(
-        logging.DEBUG if ctx.obj["verbose"] else logging.WARNING, plain=not ctx.obj["verbose"]
-    )
+    is_verbose = ctx.obj["verbose"]
+    level = logging.DEBUG if is_verbose else logging.WARNING
+    configure_logging(level, plain=not is_verbose)
 
 
 @contextmanager
@@ -147,29 +152,29 @@ def opened(
     """
     config = load(ctx, warns=warns)
     set_up_logging(ctx)
-    clock, owner, jitter = choose_clock(config), _name_process(), random.SystemRandom().random
+    clock = choose_clock(config)
+    owner = _name_process()
     with ExitStack() as stack:
         branch = None
         if config.store.git_branch:
-            branch = stack.enter_context(
-                opened_branch(
-                    config, clock, owner, create=create, start_new=start_new, migrates=migrates
-                )
+            opening_branch = opened_branch(
+                config, clock, owner, create=create, start_new=start_new, migrates=migrates
             )
+            branch = stack.enter_context(opening_branch)
         elif start_new:
             raise UsageError(
                 "only a state on a branch is started new", hint="See git_branch under [store]."
             )
-        opening = open_site(
+        site = open_site(
             config,
             clock,
             owner=owner,
-            jitter=jitter,
+            jitter=random.SystemRandom().random,
             progress=progress,
             create=create,
             branch=branch,
         )
-        yield stack.enter_context(closing(opening))
+        yield stack.enter_context(closing(site))
 
 
 def _name_process() -> str:
@@ -178,7 +183,10 @@ def _name_process() -> str:
 
 @contextmanager
 def _opened_database(config: Config, clock: Clock) -> Iterator[Store]:
-    """Open the database that is there, of an installation or of its branch; a first write takes the lease."""
+    """Open the database that is there, of an installation or of its branch.
+
+    On a branch, a first write takes the lease.
+    """
     if config.store.git_branch:
         with opened_branch(config, clock, _name_process()) as branch:
             yield branch.store
@@ -196,7 +204,10 @@ class NamedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Workbench:
-    """What there is of an installation: settings or defaults, its database if it can be used, saved queries."""
+    """What there is of an installation.
+
+    `config` is its settings or the defaults, `store` its database if it can be used.
+    """
 
     config: Config
     clock: Clock
@@ -205,17 +216,18 @@ class Workbench:
     saved: Mapping[str, str] = field(default_factory=dict)
 
     def find_query(self, text: str, *, others: Iterable[str] | None = None) -> NamedQuery:
-        """Return the saved query of that name, else the text as a query; `others`: see `find_saved`."""
+        """Return the saved query of that name, else the text as a query.
+
+        `others`: see `find_saved`.
+        """
         saved = find_saved(text, self.saved, others=others)
-        return (
-            NamedQuery("", read_followed(text))
-            if saved is None
-            else NamedQuery(text, parse_query(saved))
-        )
+        if saved is None:
+            return NamedQuery("", read_followed(text))
+        return NamedQuery(text, parse_query(saved))
 
     @contextmanager
     def asking(self) -> Iterator[ArxivClient]:
-        """Open the way to arXiv, through the gate of the installation, or of this account if there is none.
+        """Open the way to arXiv, through the gate of the installation, else of this account.
 
         Its errors say what to do if there is no network, and if nothing asks again by itself.
         """
@@ -228,10 +240,10 @@ class Workbench:
             except ArxivUnreachable as error:
                 raise explain_unreachable(error) from error
             except ArxivError as error:
-                if error.hint == GOES_ON:
-                    error.hint = "Call it again then: until then nothing is asked."
-                elif error.hint in (TRY_AGAIN, ASKED_AGAIN):
-                    error.hint = "Call it again later."
+                if error.advice == GOES_ON:
+                    error.advice = Said.plain("Call it again then: until then nothing is asked.")
+                elif error.advice in (TRY_AGAIN, ASKED_AGAIN):
+                    error.advice = Said.plain("Call it again later.")
                 raise
 
 
@@ -248,22 +260,27 @@ def read_followed(text: str) -> Query:
 
 
 def write_sources(sources: Iterable[str], folder: Path) -> list[str]:
-    """Return sources of libraries as they are typed here, as they are written in a file of a folder."""
-    return [
-        one
-        if one.startswith((ZOTERO, "~")) or Path(one).is_absolute()
-        else os.path.relpath(one, folder)
-        for one in sources
-    ]
+    """Return sources of libraries, typed here, as they are written in a file of a folder."""
+    written = []
+    for one in sources:
+        stays = one.startswith((ZOTERO, "~")) or Path(one).is_absolute()
+        written.append(one if stays else os.path.relpath(one, folder))
+    return written
 
 
 def explain_unreachable(error: ArxivUnreachable) -> ArxivUnreachable:
     """Return the error in one line, with what to do without a network."""
-    said = error.message.removeprefix(f"{error.request}: ").replace(" can't be reached: ", ": ")
     return ArxivUnreachable(
-        f"arXiv can't be reached from here ({said})",
+        f"arXiv can't be reached from here ({_name_obstacle(error.bare)})",
         hint="`digest demo` shows everything on a made-up arXiv, without a network.",
     )
+
+
+def _name_obstacle(said: Said) -> str:
+    """Say who was not reached and why, without saying that it was not reached."""
+    args = [_name_obstacle(one) if isinstance(one, Said) else one for one in said.args]
+    code = Saying.OF_ONE if said.code is Saying.UNREACHABLE else said.code
+    return str(Said.of(code, *args))
 
 
 @contextmanager
@@ -272,20 +289,22 @@ def opened_client(
 ) -> Iterator[ArxivClient]:
     """Open a client for a few requests, at one pace with run, serve and all else that asks.
 
-    Without a database that keeps the gate, this account does. If `quiet`, the caller says that nothing answers.
+    Without a database that keeps the gate, this account does. If `quiet`, the caller says that
+    nothing answers.
     """
     with ExitStack() as stack:
         if store is None:
             folder = find_state_folder(read_environment())
             if config.test_clock:
-                # Every simulated clock tells a time of its own, which says nothing under the next one; and only
-                # what is on this machine is asked under one, which needs no patience.
-                folder = Path(stack.enter_context(TemporaryDirectory(prefix="digest-")))
-            store = create_standalone(folder / "try.db")
+                # Every simulated clock tells a time of its own, which says nothing under the next
+                # one; and only what is on this machine is asked under one, which needs no patience.
+                temporary = stack.enter_context(TemporaryDirectory(prefix="digest-"))
+                folder = Path(temporary)
+            path = folder / "try.db"
+            store = create_standalone(path)
             stack.callback(store.close)
-            stack.enter_context(
-                lock_file(folder / "try.db")
-            )  # no installation: nobody works on it but for this
+            # No installation: nobody works on it but for this.
+            stack.enter_context(lock_file(path))
             with store.begin() as conn:
                 free_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
@@ -315,7 +334,8 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
     """Open what there is of an installation, and close it afterwards."""
     config = open_config_or_defaults(ctx.obj["config_path"])
     set_up_logging(ctx)
-    store, clock = None, choose_clock(config)
+    store = None
+    clock = choose_clock(config)
     saved = {query.name: query.text for query in config.queries}
     with ExitStack() as stack:
         try:

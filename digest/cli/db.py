@@ -10,6 +10,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 import click
+from sqlalchemy import Connection
 
 from digest.cli.commands import CommandGroup
 from digest.cli.context import choose_clock, find_here, load, opened, opened_store
@@ -54,18 +55,19 @@ class Soundness:
     @property
     def exit_code(self) -> int:
         """1 if anything is wrong."""
-        return int(bool(self.violations))
+        return 1 if self.violations else 0
 
 
 def _show_soundness(found: Soundness) -> Iterator[Part]:
-    sound = f"Sound: {len(INVARIANTS)} rules hold over {sum(found.rows.values()):,} rows."
-    yield table(
-        ("ROWS", "BREAK THIS RULE"),
-        [(one.count, one.name) for one in found.violations],
-        empty=sound,
-    )
-    if found.violations:
-        yield "Stop what works on it, and keep a copy of the file. Then restore the latest backup that is sound."
+    rows = sum(found.rows.values())
+    sound = f"Sound: {len(INVARIANTS)} rules hold over {rows:,} rows."
+    broken = [(one.count, one.name) for one in found.violations]
+    yield table(("ROWS", "BREAK THIS RULE"), broken, empty=sound)
+    if broken:
+        yield (
+            "Stop what works on it, and keep a copy of the file. "
+            "Then restore the latest backup that is sound."
+        )
 
 
 @command.command()
@@ -74,8 +76,8 @@ def _show_soundness(found: Soundness) -> Iterator[Part]:
 def check(ctx: click.Context) -> Soundness:
     """Read the whole database: is it sound?
 
-    Every rule that must hold is checked, and SQLite checks its own file. Nothing is changed, and `digest serve`
-    may go on meanwhile. Exit code 1 if anything is wrong.
+    Every rule that must hold is checked, and SQLite checks its own file. Nothing is changed, and
+    `digest serve` may go on meanwhile. Exit code 1 if anything is wrong.
     """
     with opened_store(ctx) as bench, bench.store.read() as conn:
         return Soundness(tuple(load_violations(conn)), count_rows(conn))
@@ -83,7 +85,9 @@ def check(ctx: click.Context) -> Soundness:
 
 def _show_copied(rows: Mapping[str, int]) -> Iterator[Part]:
     yield f"{sum(rows.values()):,} rows copied and checked."
-    yield "Next: write its URL under [store] in digest.toml. Start nothing on the old database again."
+    yield (
+        "Next: write its URL under [store] in digest.toml. Start nothing on the old database again."
+    )
 
 
 @command.command()
@@ -95,11 +99,11 @@ def _show_copied(rows: Mapping[str, int]) -> Iterator[Part]:
 def copy(ctx: click.Context, url: str) -> Mapping[str, int]:
     """Copy everything from SQLite to an empty PostgreSQL database.
 
-    Stop Digest first. All rows are copied in one transaction, counted and checked. If anything is wrong, nothing
-    has changed.
+    Stop Digest first. All rows are copied in one transaction, counted and checked. If anything is
+    wrong, nothing has changed.
 
-    Then write the new URL under [store] in digest.toml. Start nothing on the old database again: both would
-    send. Links in mails sent before go on working.
+    Then write the new URL under [store] in digest.toml. Start nothing on the old database again:
+    both would send. Links in mails sent before go on working.
     """
     with opened_store(ctx) as bench, showing_progress() as tell:
         return copy_store(bench.store, url, tell)
@@ -107,7 +111,10 @@ def copy(ctx: click.Context, url: str) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made: its size in bytes and its rows by table; and the older ones that were removed."""
+    """A backup that was made: its size in bytes and its rows by table.
+
+    `removed` are the older ones that were removed.
+    """
 
     file: Path
     bytes: int
@@ -116,7 +123,8 @@ class Backup:
 
 
 def _show_backup(made: Backup) -> Iterator[Part]:
-    yield f"{made.file}: {made.bytes / 1e6:,.1f} MB, {count(sum(made.rows.values()), 'row')}, checked and sound."
+    rows = count(sum(made.rows.values()), "row")
+    yield f"{made.file}: {made.bytes / 1e6:,.1f} MB, {rows}, checked and sound."
     if made.removed:
         yield f"{count(len(made.removed), 'older backup')} removed."
 
@@ -134,8 +142,8 @@ def _show_backup(made: Backup) -> Iterator[Part]:
 def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | None) -> Backup:
     """Copy a SQLite database to FILE while it works, and check it.
 
-    Without FILE it goes into the folder `backups` beside the database, and its name is the time. Only this account
-    can read it: it holds your readers' addresses.
+    Without FILE it goes into the folder `backups` beside the database, and its name is the time.
+    Only this account can read it: it holds your readers' addresses.
 
     PostgreSQL has its own backups: use pg_dump. `digest help backups` shows the commands.
     """
@@ -143,7 +151,8 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
         raise UsageError("--keep is for backups without FILE", hint="Leave FILE or --keep away.")
     with opened_store(ctx) as bench, showing_progress() as tell:
         own = None if bench.config.store.git_branch else bench.store.path
-        folder = (own.parent if own else bench.config.folder) / FOLDER
+        beside = own.parent if own else bench.config.folder
+        folder = beside / FOLDER
         path = file or default_backup(folder, bench.here.now)
         rows = back_up(bench.store, path, tell, replace=force)
         removed = prune_backups(folder, keep) if keep is not None else ()
@@ -159,7 +168,10 @@ _sent_until_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What was taken as sent, until when; and what was restored, None if that was done by other means."""
+    """What was taken as sent, until when.
+
+    `restored` is what was restored, None if that was done by other means.
+    """
 
     here: Here
     sent_until: datetime
@@ -168,15 +180,17 @@ class Settlement:
 
 
 def _show_settlement(done: Settlement) -> Iterator[Part]:
-    if (report := done.restored) is not None:
-        yield f"{report.place}: restored, {count(sum(report.rows.values()), 'row')}, checked and sound."
+    report = done.restored
+    if report is not None:
+        rows = count(sum(report.rows.values()), "row")
+        yield f"{report.place}: restored, {rows}, checked and sound."
         if report.kept is not None:
             yield f"What was there before is kept: {report.kept}"
-    until, messages = done.sent_until, count(done.settled.deliveries, "delivery", "deliveries")
-    written = (
-        f"{write_with_zone(until, done.here.zone, done.here.now)} ({until:%Y-%m-%dT%H:%M:%SZ})"
-    )
-    yield f"Taken as sent: {messages} and {count(done.settled.papers, 'paper')}, due by {written}."
+    messages = count(done.settled.deliveries, "delivery", "deliveries")
+    papers = count(done.settled.papers, "paper")
+    until = write_with_zone(done.sent_until, done.here.zone, done.here.now)
+    in_utc = f"{done.sent_until:%Y-%m-%dT%H:%M:%SZ}"
+    yield f"Taken as sent: {messages} and {papers}, due by {until} ({in_utc})."
     yield "That holds for papers that are fetched only now, too."
     yield "First unsubscribe again who unsubscribed since, and close feeds that were closed."
     yield "Then `digest run --now`, so that nothing that waits is judged by an old check."
@@ -193,12 +207,13 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
     The backup is checked first. The database before is kept beside it, named .before-restore-….
     Refused while another process works on it. A PostgreSQL database is restored with pg_restore.
 
-    The backup does not know what was sent after it was made. So you say until when messages had gone out: what was
-    due by then counts as sent, also what is fetched only now. In doubt name an earlier moment: then some papers
-    come twice, and none is missed. A moment without a zone is read in that of your `when`.
+    The backup does not know what was sent after it was made. So you say until when messages had
+    gone out: what was due by then counts as sent, also what is fetched only now. In doubt name an
+    earlier moment: then some papers come twice, and none is missed. A moment without a zone is read
+    in that of your `when`.
 
-    Afterwards do again what people did since: `digest subscription unsubscribe`, `digest feed revoke` and
-    `digest feed rotate`.
+    Afterwards do again what people did since: `digest subscription unsubscribe`,
+    `digest feed revoke` and `digest feed rotate`.
     """
     config = load(ctx)
     if config.store.git_branch:
@@ -208,19 +223,15 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
         )
     here = find_here(config, choose_clock(config))
     until = _read_moment(sent_until, here.zone, here.now)
-    settled: list[Settled] = []
+    found: list[Settled] = []
+
+    def settle_restored(conn: Connection) -> None:
+        found.append(settle(conn, until, source=config.arxiv.source, now=here.now))
 
     with showing_progress() as tell:
-        report = restore_backup(
-            config.store.url,
-            file,
-            here.now,
-            tell,
-            settle=lambda conn: settled.append(
-                settle(conn, until, source=config.arxiv.source, now=here.now)
-            ),
-        )
-    return Settlement(here, until, settled[0], report)
+        report = restore_backup(config.store.url, file, here.now, tell, settle=settle_restored)
+    (settled,) = found
+    return Settlement(here, until, settled, report)
 
 
 @command.command()
@@ -230,19 +241,16 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
 def restored(ctx: click.Context, sent_until: str | None) -> Settlement:
     """Say that the database was brought back by other means.
 
-    Call it after pg_restore, after you went back to a snapshot of the machine, or after you copied a file into
-    place, and before you start anything. What was due by the moment you name counts as sent: see
-    `digest db restore --help`.
+    Call it after pg_restore, after you went back to a snapshot of the machine, or after you copied
+    a file into place, and before you start anything. What was due by the moment you name counts as
+    sent: see `digest db restore --help`.
     """
     with opened_store(ctx) as bench, lock_worker(bench.store):
         here = bench.here
         until = _read_moment(sent_until, here.zone, here.now)
         with bench.store.begin() as conn:
-            return Settlement(
-                here,
-                until,
-                settle(conn, until, source=bench.config.arxiv.source, now=here.now),
-            )
+            settled = settle(conn, until, source=bench.config.arxiv.source, now=here.now)
+        return Settlement(here, until, settled)
 
 
 def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> datetime:
@@ -250,13 +258,16 @@ def _read_moment(text: str | None, zone: tzinfo | None, now: datetime) -> dateti
     if text is None:
         raise UsageError(
             "say until when messages had gone out",
-            hint="Add --sent-until now, or the last moment when all was well: --sent-until 2026-11-20T08:30Z",
+            hint="Add --sent-until now, or the last moment when all was well: "
+            "--sent-until 2026-11-20T08:30Z",
         )
     if text.strip().lower() == "now":
         return now
     try:
         moment = datetime.fromisoformat(text.strip())
-        moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+        moment = moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{text!r} is not a moment",
@@ -286,16 +297,19 @@ def _show_migrated(done: MigrationReport) -> Iterator[Part]:
 def migrate_store(ctx: click.Context) -> MigrationReport:
     """Bring the database up to this release, or make one.
 
-    If the change fails, the database stays as it was. With SQLite, stop Digest before; a copy of the file is kept
-    beside it. With PostgreSQL, make a backup before; processes of the release before may go on until you replace
-    them. A state on a branch is fetched, changed and pushed. What a later release wrote is refused: exit code 3.
+    If the change fails, the database stays as it was. With SQLite, stop Digest before; a copy of
+    the file is kept beside it. With PostgreSQL, make a backup before; processes of the release
+    before may go on until you replace them. A state on a branch is fetched, changed and pushed.
+    What a later release wrote is refused: exit code 3.
     """
     config = load(ctx)
     if not config.store.git_branch:
         return bring_up(config.store.url)
     with opened(ctx, create=False, migrates=True) as site:
-        if site.branch and (done := site.branch.migrated):
-            site.branch.take_lease()
+        branch = site.branch
+        if branch and branch.migrated:
+            done = branch.migrated
+            branch.take_lease()
             return done
     return MigrationReport(head_revision(), head_revision())
 
@@ -318,11 +332,14 @@ def rotate_key(ctx: click.Context) -> None:
                 "there is no key: the database is not on a branch",
                 hint="See `digest help workflow`.",
             )
-        site.branch.rotate_key(key := os.urandom(STATE_KEY_BYTES))
-        echo(f"New key: {b64encode(key).decode()}", err=True)
+        key = os.urandom(STATE_KEY_BYTES)
+        site.branch.rotate_key(key)
+        shown = b64encode(key).decode()
+        echo(f"New key: {shown}", err=True)
     say(f"The state on the branch {site.config.store.git_branch} is encrypted with the new key.")
     say(
-        "Write it into secrets.env, and set the secret DIGEST_STORE_STATE_KEY to it before the next run."
+        "Write it into secrets.env, "
+        "and set the secret DIGEST_STORE_STATE_KEY to it before the next run."
     )
     say(
         "Who has the old key can still read what was on the branch before, in a clone or at GitHub."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from email import message_from_bytes, policy
 from itertools import islice
 
@@ -19,9 +20,9 @@ from digest.inspect.here import Here
 from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.slots import SlotKind, SlotName
 from digest.store.attempts import (
     Attempt,
-    HeldDeliveries,
     StoredDelivery,
     cancel_delivery,
     load_delivery,
@@ -48,6 +49,8 @@ _ID = click.IntRange(1, LARGEST_ID)
 
 _MOST_LINES = 1_000_000
 _LINES = 24
+_LONGEST_TROUBLE = 140
+"""Letters of a trouble that a list shows."""
 
 
 @click.group(cls=CommandGroup)
@@ -67,23 +70,26 @@ class DeliveryList:
 
 def _show_list(listed: DeliveryList) -> Iterator[Part]:
     here = listed.here
-    rows = [
-        (
-            str(one.delivery.id),
-            STATE_WORDS[one.delivery.state]
-            + f" {one.delivery.part + 1}/{one.delivery.parts}" * (one.delivery.parts > 1),
-            here.show(one.delivery.destination),
-            one.subscription,
-            _describe_moment(here, one),
-            cut(one.delivery.last_error, 140),
-        )
-        for one in listed.deliveries
-    ]
-    empty = f"No delivery: {' or '.join(listed.states)}." if listed.states else ""
+    rows = [_describe_delivery(here, one) for one in listed.deliveries]
+    empty = "No deliveries yet: `digest run` sends what is due."
+    if listed.states:
+        empty = f"No delivery: {' or '.join(listed.states)}."
     header = ("ID", "STATE", "TO", "SUBSCRIPTION", f"WHEN ({here.zone_name})", "")
-    yield table(header, rows, empty=empty or "No deliveries yet: `digest run` sends what is due.")
+    yield table(header, rows, empty=empty)
     if listed.older > 0:
-        yield f"… {listed.older:,} older ones: --limit {min(len(rows) + listed.older, _MOST_LINES)}"
+        limit = min(len(rows) + listed.older, _MOST_LINES)
+        yield f"… {listed.older:,} older ones: --limit {limit}"
+
+
+def _describe_delivery(here: Here, one: StoredDelivery) -> tuple[str, ...]:
+    delivery = one.delivery
+    state = STATE_WORDS[delivery.state]
+    if delivery.parts > 1:
+        state += f" {delivery.part + 1}/{delivery.parts}"
+    place = here.show(delivery.destination)
+    moment = _describe_moment(here, one)
+    trouble = cut(str(delivery.last_error), _LONGEST_TROUBLE)
+    return (str(delivery.id), state, place, one.subscription, moment, trouble)
 
 
 @command.command("list")
@@ -114,29 +120,27 @@ def list_(ctx: click.Context, states: tuple[str, ...], limit: int) -> DeliveryLi
     with opened_store(ctx) as bench, bench.store.read() as conn:
         stored = load_stored_deliveries(conn, wanted, limit=limit)
         counts = load_outbox(conn, bench.here.now).counts
-    return DeliveryList(
-        bench.here,
-        tuple(stored),
-        states,
-        older=sum(counts.get(state, 0) for state in wanted) - len(stored),
-    )
+    in_all = sum(counts.get(state, 0) for state in wanted)
+    return DeliveryList(bench.here, tuple(stored), states, older=in_all - len(stored))
 
 
 def _describe_moment(here: Here, one: StoredDelivery) -> str:
     delivery = one.delivery
     if one.ended_at is not None:
         return here.write(one.ended_at)
-    if (
-        delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN)
-        and delivery.not_before > here.now
-    ):
+    comes_later = delivery.not_before > here.now
+    if comes_later and delivery.state in (DeliveryState.READY, DeliveryState.UNKNOWN):
         return f"next {here.write(delivery.not_before)}"
     return f"since {here.write(one.sending_at or delivery.created_at)}"
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryDetail:
-    """A delivery, each try, the head of its message with secret addresses masked, and what to do, in words."""
+    """A delivery and each try.
+
+    `message` is the head of its message, with secret addresses masked; `todo` is what to do,
+    in words.
+    """
 
     here: Here
     delivery: StoredDelivery
@@ -146,31 +150,46 @@ class DeliveryDetail:
 
 
 def _show_detail(detail: DeliveryDetail) -> Iterator[Part]:
-    here, one, delivery = detail.here, detail.delivery, detail.delivery.delivery
+    yield labelled((label, said) for label, said in _describe_detail(detail) if said)
+    if detail.message:
+        yield ""
+        for line in detail.message:
+            yield f"  {line}".rstrip()
+
+
+def _describe_detail(detail: DeliveryDetail) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a delivery and of each try, below labels; "" for nothing."""
+    here = detail.here
+    one = detail.delivery
+    delivery = one.delivery
+    moment = _describe_moment(here, one)
+    place = here.show(delivery.destination)
     remote = delivery.remote_address
-    there = f" ({remote} there)" if remote and remote != delivery.destination.address else ""
-    slot = "" if one.slot.startswith("run:") else f"{one.slot}, "
-    lines = {
-        "delivery": _describe_part(delivery),
-        "state": f"{STATE_WORDS[delivery.state]} ({_describe_moment(here, one)})",
-        "to": here.show(delivery.destination) + there,
-        "of": f"{one.subscription}, {slot}planned {here.write(delivery.created_at)}",
-        "answer": delivery.remote_id,
-        "trouble": delivery.last_error,
-        "to do": detail.todo,
-    }
+    if remote and remote != delivery.destination.address:
+        place += f" ({remote} there)"
+    is_run = SlotName.parse(one.slot).kind is SlotKind.RUN
+    slot = "" if is_run else f"{one.slot}, "
+    planned = here.write(delivery.created_at)
+    yield "delivery", _describe_part(delivery)
+    yield "state", f"{STATE_WORDS[delivery.state]} ({moment})"
+    yield "to", place
+    yield "of", f"{one.subscription}, {slot}planned {planned}"
+    yield "answer", delivery.remote_id
+    yield "trouble", str(delivery.last_error)
+    yield "to do", detail.todo
     for each in detail.tries:
-        took = (
-            f" after {(each.ended_at - each.started_at).total_seconds():.0f} s"
-            if each.ended_at
-            else ""
-        )
-        said = f"{here.write(each.started_at)}  {STATE_WORDS.get(each.outcome, each.outcome)}{took}  {each.detail}"
-        lines[f"try {each.number}"] = said.rstrip()
+        yield f"try {each.number}", _describe_try(here, each)
     if not detail.message:
-        lines["message"] = "not made yet, or deleted some days after it was sent"
-    yield labelled((label, said) for label, said in lines.items() if said)
-    yield from (f"  {line}".rstrip() for line in ("", *detail.message) if detail.message)
+        yield "message", "not made yet, or deleted some days after it was sent"
+
+
+def _describe_try(here: Here, each: Attempt) -> str:
+    outcome = STATE_WORDS.get(each.outcome, each.outcome)
+    took = ""
+    if each.ended_at:
+        seconds = (each.ended_at - each.started_at).total_seconds()
+        took = f" after {seconds:.0f} s"
+    return f"{here.write(each.started_at)}  {outcome}{took}  {each.detail}".rstrip()
 
 
 def _describe_part(delivery: Delivery) -> str:
@@ -178,22 +197,31 @@ def _describe_part(delivery: Delivery) -> str:
     share = delivery.share
     if share is not None and share.count:
         words.append(f"papers {share.first + 1} to {share.end}")
-        words += [f"of which it shows {share.shown}"] * (share.shown < share.count)
+        if share.shown < share.count:
+            words.append(f"of which it shows {share.shown}")
     return ", ".join(words)
 
 
 def _advise(delivery: Delivery, before: Delivery | None, remedy: str, *, is_doubtful: bool) -> str:
-    """Say what an operator can do; `before` is the part that keeps this one from going out, None for none."""
-    state, id_ = delivery.state, delivery.id
+    """Say what an operator can do.
+
+    `before` is the part that keeps this one from going out, None for none.
+    """
+    state = delivery.state
+    cancel_it = f"`digest delivery cancel {delivery.id}`"
     if state not in (DeliveryState.HELD, DeliveryState.DEAD):
         return remedy
     if before is not None:
+        part = f"Part {before.part + 1}"
         if before.state is DeliveryState.SUPPRESSED:
-            return f"Part {before.part + 1} was not sent, so this is not either: `digest delivery cancel {id_}`"
-        return f"Part {before.part + 1} comes first: `digest delivery show {before.id}` says what to do."
+            return f"{part} was not sent, so this is not either: {cancel_it}"
+        return f"{part} comes first: `digest delivery show {before.id}` says what to do."
     if state is DeliveryState.HELD and is_doubtful:
-        return f"If it did not arrive: `digest delivery retry {id_}`. If it did: `digest delivery mark-sent {id_}`."
-    return f"{remedy} To drop it: `digest delivery cancel {id_}`.".strip()
+        return (
+            f"If it did not arrive: `digest delivery retry {delivery.id}`. "
+            f"If it did: `digest delivery mark-sent {delivery.id}`."
+        )
+    return f"{remedy} To drop it: {cancel_it}.".strip()
 
 
 @command.command()
@@ -206,15 +234,15 @@ def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
         stored, tries = load_delivery(conn, delivery_id)
         message = load_message(conn, delivery_id)
         stuck = find_stuck(conn, {stored.delivery.state} & _NOTHING.keys(), bench.here)
+        remedies = [str(one.remedy) for one in stuck if delivery_id in one.deliveries]
         todo = _advise(
             stored.delivery,
             before=load_obstacle(conn, delivery_id),
-            remedy=next((one.remedy for one in stuck if delivery_id in one.deliveries), ""),
+            remedy=remedies[0] if remedies else "",
             is_doubtful=may_have_arrived(conn, delivery_id),
         )
-    return DeliveryDetail(
-        bench.here, stored, tuple(tries), tuple(read_head(message) if message else ()), todo
-    )
+    head = read_head(message) if message else []
+    return DeliveryDetail(bench.here, stored, tuple(tries), tuple(head), todo)
 
 
 @command.command()
@@ -247,54 +275,83 @@ def retry(
 ) -> None:
     """Send ID… with the next run, though it failed or needs you.
 
-    What may have reached a Slack channel is searched for there first, and sent only if it is missing.
+    What may have reached a Slack channel is searched for there first, and sent only if it is
+    missing.
     """
-    if all_held + all_failed + all_waiting + bool(delivery_ids) != 1:
+    choices = [all_held, all_failed, all_waiting, bool(delivery_ids)]
+    if choices.count(True) != 1:
         raise UsageError(
-            "say which deliveries to send: their IDs, --held for all that need you, --failed, or --waiting",
+            "say which deliveries to send: their IDs, --held for all that need you, "
+            "--failed, or --waiting",
             hint="`digest delivery list` shows how each is.",
         )
-    went: dict[DeliveryState, list[int]] = {}
     with opened_store(ctx, warns=True) as bench, bench.store.begin() as conn:
-        held = load_held(conn) if all_held else HeldDeliveries()
-        left = [] if anyway else list(held.doubtful)
-        chosen = [id_ for id_ in held.ids or delivery_ids if id_ not in left]
+        left: list[int] = []
         state = DeliveryState.HELD
-        if all_failed or all_waiting:  # without what was to go where nothing is sent any more
+        if all_failed or all_waiting:
             state = DeliveryState.DEAD if all_failed else DeliveryState.READY
-            stored = load_stored_deliveries(conn, (state,), limit=_MOST_LINES)
-            chosen = [one.delivery.id for one in stored if all_failed or one.delivery.last_error]
+            chosen = _choose_unsent(conn, state)
+        elif all_held:
+            held = load_held(conn)
+            left = [] if anyway else list(held.doubtful)
+            chosen = [id_ for id_ in held.ids if id_ not in left]
+        else:
+            chosen = list(delivery_ids)
         if not chosen:
-            say(f"{_NOTHING[state]}.")
-            for trouble in find_stuck(
-                conn,
-                [other for other in _NOTHING if other is not state],
-                bench.here,
-            ):
-                say(f"{trouble.what}. {trouble.remedy}")
+            _say_nothing_to_send(conn, bench.here, state)
         if left:
-            say(
-                f"{name_deliveries(left)} may have arrived and was not sent: `digest delivery show {left[0]}`"
-            )
-        # Parts in their order: one that is taken up clears the way for the next.
-        for id_ in sorted(set(chosen)):
-            refuse_later_part(conn, id_)
-            to = retry_delivery(conn, id_, bench.here.now, anyway=anyway)
-            if to is None:
-                refuse(conn, id_, "tried again")
-            else:
-                went.setdefault(to, []).append(id_)
+            named = name_deliveries(left)
+            say(f"{named} may have arrived and was not sent: `digest delivery show {left[0]}`")
+        searched, sent = _retry_all(conn, chosen, bench.here.now, anyway=anyway)
     when = "by the next `digest run`, or at once if `digest serve` runs"
-    for id_ in went.get(DeliveryState.UNKNOWN, ()):
+    for id_ in searched:
         say(
-            f"{name_deliveries([id_])} may have arrived. It is searched for there, and sent only if it is missing,"
-            f" {when}. To send it without: `digest delivery retry --anyway {id_}`"
+            f"{name_deliveries([id_])} may have arrived. "
+            f"It is searched for there, and sent only if it is missing, {when}. "
+            f"To send it without: `digest delivery retry --anyway {id_}`"
         )
-    sent = went.get(DeliveryState.READY, [])
     if sent:
-        say(
-            f"{name_deliveries(sent)} will be tried {when}. What was refused there before is tried first."
-        )
+        named = name_deliveries(sent)
+        say(f"{named} will be tried {when}. What was refused there before is tried first.")
+
+
+def _choose_unsent(conn: Connection, state: DeliveryState) -> list[int]:
+    """Return what failed, or what waits for its next try.
+
+    What was to go where nothing is sent any more is not among it.
+    """
+    stored = load_stored_deliveries(conn, (state,), limit=_MOST_LINES)
+    is_failed = state is DeliveryState.DEAD
+    return [one.delivery.id for one in stored if is_failed or one.delivery.last_error]
+
+
+def _say_nothing_to_send(conn: Connection, here: Here, state: DeliveryState) -> None:
+    """Say that nothing is in a state, and what is in the others."""
+    say(f"{_NOTHING[state]}.")
+    others = [other for other in _NOTHING if other is not state]
+    for trouble in find_stuck(conn, others, here):
+        say(f"{trouble.what}. {trouble.remedy}")
+
+
+def _retry_all(
+    conn: Connection, ids: Iterable[int], now: datetime, *, anyway: bool
+) -> tuple[list[int], list[int]]:
+    """Take deliveries up again; return those that are searched for first, and those sent at once.
+
+    Parts go in their order: one that is taken up clears the way for the next.
+    """
+    searched = []
+    sent = []
+    for id_ in sorted(set(ids)):
+        refuse_later_part(conn, id_)
+        state = retry_delivery(conn, id_, now, anyway=anyway)
+        if state is None:
+            refuse(conn, id_, "tried again")
+        elif state is DeliveryState.UNKNOWN:
+            searched.append(id_)
+        elif state is DeliveryState.READY:
+            sent.append(id_)
+    return searched, sent
 
 
 @command.command()
@@ -323,16 +380,15 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
             before, _ = load_delivery(conn, id_)
-            # What is not sent anyway, such as a part after another one that is named, needs no more.
-            if before.delivery.state is not DeliveryState.SUPPRESSED and not cancel_delivery(
-                conn, id_, bench.here.now
-            ):
+            if before.delivery.state is DeliveryState.SUPPRESSED:
+                continue  # not sent anyway, such as a part after another one that is named
+            if not cancel_delivery(conn, id_, bench.here.now):
                 refuse(conn, id_, "canceled")
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
 
 
 def read_head(message: Message) -> list[str]:
-    """Return the head of a mail, of a Slack message or of a text, as lines; secret addresses are masked."""
+    """Return the head of a mail, of a Slack message or of a text, as lines without secrets."""
     if message.media_type == "message/rfc822":
         lines = _read_mail(message.body)
     elif message.media_type == "application/json":
@@ -340,7 +396,9 @@ def read_head(message: Message) -> list[str]:
     else:
         lines = iter(message.body.decode("utf-8", "replace").splitlines())
     shown = [mask_links(line) for line in islice(lines, _LINES + 1)]
-    return [*shown[:_LINES], "…"] if len(shown) > _LINES else shown
+    if len(shown) > _LINES:
+        shown[_LINES] = "…"
+    return shown
 
 
 def mask_links(text: str) -> str:
@@ -372,10 +430,12 @@ def _read_slack(body: bytes) -> Iterator[str]:
 
 
 def refuse_later_part(conn: Connection, id_: int) -> None:
-    """Refuse a part that would wait for ever: one before it was not sent, and will not be by itself."""
-    if before := load_obstacle(conn, id_):
+    """Refuse a part that would wait for ever: one before it was not sent, and will not be."""
+    before = load_obstacle(conn, id_)
+    if before:
+        state = STATE_WORDS[before.state]
         raise UsageError(
-            f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({STATE_WORDS[before.state]});"
+            f"delivery {id_} follows part {before.part + 1}, delivery {before.id} ({state});"
             " nothing was changed",
             hint=f"`digest delivery show {before.id}` says what can be done about that one.",
         )
@@ -384,8 +444,9 @@ def refuse_later_part(conn: Connection, id_: int) -> None:
 def refuse(conn: Connection, id_: int, what: str) -> None:
     """Say why a delivery can't be moved; the transaction is rolled back, so none of them was."""
     stored, _ = load_delivery(conn, id_)
+    state = STATE_WORDS[stored.delivery.state]
     raise UsageError(
-        f"delivery {id_} ({STATE_WORDS[stored.delivery.state]}) can't be {what}; nothing was changed",
+        f"delivery {id_} ({state}) can't be {what}; nothing was changed",
         hint="`digest delivery list` shows how each is.",
     )
 
@@ -393,4 +454,5 @@ def refuse(conn: Connection, id_: int, what: str) -> None:
 def name_deliveries(ids: Sequence[int]) -> str:
     """Write deliveries by their numbers, as a sentence begins."""
     distinct = list(dict.fromkeys(ids))
-    return f"{'Delivery' if len(distinct) == 1 else 'Deliveries'} {', '.join(map(str, distinct))}"
+    numbers = ", ".join(map(str, distinct))
+    return f"Delivery {numbers}" if len(distinct) == 1 else f"Deliveries {numbers}"

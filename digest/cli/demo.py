@@ -14,7 +14,7 @@ from digest.cli.output import MARKS, ProgressLines, echo, find_width, shows_colo
 from digest.demo.story import StoryOutcome, run_story
 from digest.model.errors import DigestError
 from digest.model.messages import Digest
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 
 
 @click.command()
@@ -34,15 +34,16 @@ from digest.render import Renderer
 def command(folder: Path, *, stays: bool | None) -> None:
     """See it work on a made-up arXiv, with no network and no keys.
 
-    All is real but arXiv, the mail server and Slack, which are small servers on 127.0.0.1. It shows that nothing
-    is sent twice, and that a new version of a paper is reported alone. On a terminal it then opens the mail, if
-    you like, and serves its pages.
+    All is real but arXiv, the mail server and Slack, which are small servers on 127.0.0.1. It shows
+    that nothing is sent twice, and that a new version of a paper is reported alone. On a terminal
+    it then opens the mail, if you like, and serves its pages.
     """
     echo(
         "A made-up arXiv on this machine: 3 saved queries, a mailbox, a Slack channel, a feed.\n"
         "Nothing leaves this machine."
     )
-    stays = (sys.stdin.isatty() and sys.stdout.isatty()) if stays is None else stays
+    if stays is None:
+        stays = _is_on_terminal()
     outcome = run_story(folder, ProgressLines(to_stderr=False), _show, _stay if stays else None)
     if not stays:
         _sum_up(outcome)
@@ -52,18 +53,23 @@ def command(folder: Path, *, stays: bool | None) -> None:
         )
 
 
+def _is_on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def _show(digest: Digest, renderer: Renderer) -> None:
     text = renderer.render_terminal(digest, width=find_width(), color=shows_colors(), limit=None)
     echo(f"\n{text.rstrip()}\n")
 
 
 def _sum_up(outcome: StoryOutcome) -> None:
-    echo(f" {MARKS[outcome.was_quiet]} checked again: nothing new, so nothing was sent")
-    echo(
-        f" {MARKS[outcome.was_only_replacement]} one paper got a second version: only that one was sent"
-    )
+    quiet = MARKS[outcome.was_quiet]
+    echo(f" {quiet} checked again: nothing new, so nothing was sent")
+    alone = MARKS[outcome.was_only_replacement]
+    echo(f" {alone} one paper got a second version: only that one was sent")
     name = name_command()
-    echo(f"\n Files  {outcome.files[0].parent}/: {' '.join(file.name for file in outcome.files)}")
+    files = " ".join(file.name for file in outcome.files)
+    echo(f"\n Files  {outcome.files[0].parent}/: {files}")
     echo(f' Next   {name} try "cat:cs.PF AND abs:GPU"   the real arXiv, sends nothing')
     echo(f"        {name} init   your own")
 
@@ -74,12 +80,15 @@ def _stay(outcome: StoryOutcome) -> None:
     mail = outcome.mail.resolve().as_uri()
     echo(f" Mail   {mail}\n Pages  {outcome.home}/\n        {outcome.page}")
     try:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if not _is_on_terminal():
             echo("\nThe pages stay until this is stopped (Ctrl-C).")
             threading.Event().wait()
         echo("\nm opens the mail in your browser, p the page. Any other key ends the demo.")
-        while (key := click.getchar().lower()) in ("m", "p"):
-            if not webbrowser.open(mail if key == "m" else outcome.page):
+        places = {"m": mail, "p": outcome.page}
+        key = click.getchar().lower()
+        while key in places:
+            if not webbrowser.open(places[key]):
                 echo("No browser was found here. Open the address above in yours.")
+            key = click.getchar().lower()
     except KeyboardInterrupt:
         echo()

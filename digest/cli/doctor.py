@@ -1,4 +1,4 @@
-"""`digest doctor`: what is set up well, what to mend and how, and a test message if one is wanted."""
+"""`digest doctor`: what is set up well, what to mend and how; a test message if one is wanted."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ from digest.site import Site
 from digest.store import open_store
 
 _SECONDS = 75.0
-"""For all checks together. Each has shorter limits: arXiv's gate may keep a request waiting for 30 seconds."""
+"""For all checks together. Each has shorter limits: arXiv's gate may keep a request waiting for
+30 seconds."""
 
 _MARKS = {
     Verdict.OK: style("✓", fg="green"),
@@ -62,7 +63,10 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What every check found; `verdict` is the worst of it, `is_shared` that it goes to strangers."""
+    """What every check found.
+
+    `verdict` is the worst of it, `is_shared` that it goes to strangers.
+    """
 
     verdict: Verdict
     checks: tuple[Finding, ...]
@@ -77,16 +81,24 @@ class Report:
 def _show(report: Report) -> Iterator[Part]:
     lines = []
     for one in report.checks:
-        todo = one.todo if report.is_shared else quote_as_called(one.todo)
-        said = filter(None, (one.said, one.more, todo and f"→ {todo}"))
-        lines.append((f"{_MARKS[one.verdict]} {one.check}", "\n".join(said)))
+        said = [one.said, one.more]
+        if one.todo:
+            todo = one.todo if report.is_shared else quote_as_called(one.todo)
+            said.append(f"→ {todo}")
+        text = "\n".join(filter(None, said))
+        lines.append((f"{_MARKS[one.verdict]} {one.check}", text))
     yield labelled(lines, is_bold=False)
+    yield f"\n{_sum_up(report)}"
+
+
+def _sum_up(report: Report) -> str:
     counts = Counter(one.verdict for one in report.checks)
-    bad = [
-        count(counts[one], one.value) for one in (Verdict.PROBLEM, Verdict.WARNING) if counts[one]
-    ]
-    unchecked = f" {counts[Verdict.UNCHECKED]} not checked." if counts[Verdict.UNCHECKED] else ""
-    yield f"\n{', '.join(bad) or 'All is well'}.{unchecked}"
+    met = [verdict for verdict in (Verdict.PROBLEM, Verdict.WARNING) if counts[verdict]]
+    bad = [count(counts[verdict], verdict.value) for verdict in met]
+    said = f"{', '.join(bad) or 'All is well'}."
+    if counts[Verdict.UNCHECKED]:
+        said += f" {counts[Verdict.UNCHECKED]} not checked."
+    return said
 
 
 @click.command()
@@ -109,21 +121,22 @@ def command(
 ) -> Report:
     """Check everything, and say what to mend and how.
 
-    Configuration, database, templates, mail server, the sender's domain, Slack, arXiv, clock, disk and public
-    address. Nothing is changed or sent.
+    Configuration, database, templates, mail server, the sender's domain, Slack, arXiv, clock, disk
+    and public address. Nothing is changed or sent.
 
-    Tokens and passwords are never shown. --share leaves out addresses, channels and query texts, too, so that
-    you can paste the output into a report.
+    Tokens and passwords are never shown. --share leaves out addresses, channels and query texts,
+    too, so that you can paste the output into a report.
 
     \b
     digest doctor --quick
     digest doctor --share
     digest doctor --send --to mailto:you@example.org
 
-    --send sends a message that says it is a test. It goes to the places in alarms.to and to each webhook, and
-    to each PLACE. A channel of your readers gets one only if you name it.
+    --send sends a message that says it is a test. It goes to the places in alarms.to and to each
+    webhook, and to each PLACE. A channel of your readers gets one only if you name it.
 
-    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is a ✗, else 0.
+    ✓ is well, ! is worth a look, ✗ must be mended, – was not checked. Exit code 1 if there is
+    a ✗, else 0.
     """  # noqa: D301 - click reads the backspace, which must be one
     if destinations and not send:
         raise UsageError(
@@ -133,18 +146,25 @@ def command(
     set_up_logging(ctx)
     config, about_config = _read(ctx, share=share)
     found = list[Finding]()
+    tests = extra if send else None
     with showing_progress() as tell:
-        for finding in _examine(
-            ctx, config, about_config, quick=quick, tests=extra if send else None
-        ):
+        for finding in _examine(ctx, config, about_config, quick=quick, tests=tests):
             tell(f"{finding.check}: {finding.verdict}", 0)
             found.append(finding)
-    if config is not None:
-        private, secrets = list_private(config), list_secrets(config)
-        found = [hide(one, private) if share else conceal(one, secrets) for one in found]
-    elif share:
-        found = [hide(one, {}) for one in found]
-    return Report(max((one.verdict for one in found), key=list(Verdict).index), tuple(found), share)
+    found = _conceal_all(found, config, share=share)
+    worst = max((one.verdict for one in found), key=list(Verdict).index)
+    return Report(worst, tuple(found), share)
+
+
+def _conceal_all(found: Sequence[Finding], config: Config | None, *, share: bool) -> list[Finding]:
+    """Take secrets out of findings, and what is private if they are for strangers."""
+    if share:
+        private = {} if config is None else list_private(config)
+        return [hide(one, private) for one in found]
+    if config is None:
+        return list(found)
+    secrets = list_secrets(config)
+    return [conceal(one, secrets) for one in found]
 
 
 def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Finding]]:
@@ -152,22 +172,30 @@ def _read(ctx: click.Context, *, share: bool) -> tuple[Config | None, list[Findi
     try:
         config = open_config(ctx.obj["config_path"])
     except ConfigurationError as error:
-        each = error.each if isinstance(error, Mistakes) else [f"{error.message}\n{error.hint}"]
-        mistakes = [one.partition("\n") for one in each]
-        return None, [
-            Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip())
-            for said, _, todo in mistakes
-        ]
+        return None, _list_mistakes(error)
     queries = count(len(config.queries), "saved query", "saved queries")
-    said = (
-        f"{config.path} can be read: {queries}, {count(len(config.subscriptions), 'subscription')}"
-    )
-    found = [Finding(Verdict.OK, CONFIGURATION, said)]
+    subscriptions = count(len(config.subscriptions), "subscription")
+    said = f"{config.path} can be read: {queries}, {subscriptions}"
+    about_file = Finding(Verdict.OK, CONFIGURATION, said)
     if not config.subscriptions:
         todo = "`digest add` makes a subscription."
-        found = [Finding(Verdict.WARNING, CONFIGURATION, f"{said}, so nobody gets a digest", todo)]
-    found += [Finding(Verdict.WARNING, CONFIGURATION, one) for one in config.warnings]
-    return config, [*found, *check_queries(config, share=share)]
+        said = f"{said}, so nobody gets a digest"
+        about_file = Finding(Verdict.WARNING, CONFIGURATION, said, todo)
+    warnings = [Finding(Verdict.WARNING, CONFIGURATION, one) for one in config.warnings]
+    return config, [about_file, *warnings, *check_queries(config, share=share)]
+
+
+def _list_mistakes(error: ConfigurationError) -> list[Finding]:
+    """Return a finding for each mistake of a file.
+
+    A mistake's first line says what is wrong, the others what to do.
+    """
+    each = error.each if isinstance(error, Mistakes) else [f"{error.message}\n{error.hint}"]
+    found = []
+    for one in each:
+        said, _, todo = one.partition("\n")
+        found.append(Finding(Verdict.PROBLEM, CONFIGURATION, said, todo.strip()))
+    return found
 
 
 def _examine(
@@ -178,7 +206,10 @@ def _examine(
     quick: bool,
     tests: Sequence[Destination] | None,
 ) -> Iterator[Finding]:
-    """Yield what every check finds; `tests` are more places for test messages, None if none are sent."""
+    """Yield what every check finds.
+
+    `tests` are more places for test messages, None if none are sent.
+    """
     yield from about_config
     if config is None:
         yield Finding(Verdict.UNCHECKED, "all else", "not checked", "Mend the configuration first.")
@@ -192,7 +223,9 @@ def _examine(
         "library": lambda: check_libraries(config, clock, at_zotero=False),
         "proxy": lambda: check_proxy(config),
     }
-    yield from run_checks(checks | ({} if quick else _list_network_checks(config, clock)), _SECONDS)
+    if not quick:
+        checks |= _list_network_checks(config, clock)
+    yield from run_checks(checks, _SECONDS)
     if tests is not None:
         with opened(ctx) as site:
             yield from _send_tests(site, tests)
@@ -212,7 +245,7 @@ def _list_network_checks(config: Config, clock: Clock) -> dict[str, Find]:
 
 
 def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
-    """Ask arXiv through the installation's gate, or through this account's if there is no database yet."""
+    """Ask arXiv through the installation's gate, or this account's if there is no database yet."""
     try:
         store = None if config.store.git_branch else open_store(config.store.url)
     except StoreError:
@@ -227,27 +260,27 @@ def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:
 def _send_tests(site: Site, extra: Sequence[Destination]) -> Iterator[Finding]:
     config = site.config
     hooks = [Destination(DestinationKind.WEBHOOK, name) for name in config.webhooks]
-    destinations = list(
-        dict.fromkeys([*config.alarms.to, *hooks, *resolve_destinations(extra, config.folder)])
-    )
-    for place in destinations:
-        try:
-            yield Finding(
-                Verdict.OK,
-                "test message",
-                f"sent to {place}",
-                more=send_test(site, place).detail,
-            )
-        except DigestError as error:
-            yield Finding(
-                Verdict.PROBLEM, "test message", f"not sent to {place}: {error.message}", error.hint
-            )
+    named = resolve_destinations(extra, config.folder)
+    places = dict.fromkeys([*config.alarms.to, *hooks, *named])
+    for place in places:
+        yield _send_test(site, place)
     if config.alarms.ping_url:
         failures = ping(config)
         verdict = Verdict.PROBLEM if failures else Verdict.OK
         yield Finding(verdict, "sign of life", "; ".join(failures) or "the ping address answered")
-    if not destinations and not config.alarms.ping_url:
-        todo = (
-            "Set `alarms.to`, or name a place: `digest doctor --send --to mailto:you@example.org`."
+    elif not places:
+        yield Finding(
+            Verdict.WARNING,
+            "test message",
+            "there is nobody to send one to",
+            "Set `alarms.to`, or name a place: `digest doctor --send --to mailto:you@example.org`.",
         )
-        yield Finding(Verdict.WARNING, "test message", "there is nobody to send one to", todo)
+
+
+def _send_test(site: Site, place: Destination) -> Finding:
+    try:
+        receipt = send_test(site, place)
+    except DigestError as error:
+        said = f"not sent to {place}: {error.message}"
+        return Finding(Verdict.PROBLEM, "test message", said, error.hint)
+    return Finding(Verdict.OK, "test message", f"sent to {place}", more=receipt.detail)

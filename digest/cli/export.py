@@ -22,7 +22,13 @@ from digest.store.digests import load_digest, load_summaries
 from digest.store.papers import load_known, load_submitted
 from digest.store.queries import load_queries
 
-_WRITERS = {{"bib": "bibtex"}.get(ending, ending): write for ending, (write, _) in FORMATS.items()}
+_FIRST = datetime(1991, 1, 1, tzinfo=UTC)
+"""No paper at arXiv is older."""
+
+_NAMES = {"bib": "bibtex"}
+"""What a format is called, if not as its files end."""
+
+_WRITERS = {_NAMES.get(ending, ending): write for ending, (write, _) in FORMATS.items()}
 
 
 @click.command()
@@ -65,13 +71,9 @@ def command(
     digest export --query 'cat:cs.PF AND abs:GPU' --days 30 --format ris > gpu.ris
     digest export --paper 2611.14886 --paper 2611.15012
     """  # noqa: D301 - click reads the backspace, which must be one
-    asked = [
-        digest_id is not None,
-        subscription is not None,
-        query_text is not None,
-        bool(paper_ids),
-    ]
-    if sum(asked) != 1:
+    choices = (digest_id, subscription, query_text, paper_ids or None)
+    given = [one for one in choices if one is not None]
+    if len(given) != 1:
         raise UsageError(
             "Say which papers: one of --digest, --subscription, --query and --paper",
             hint="`digest export --help` shows how.",
@@ -86,8 +88,10 @@ def command(
         else:
             papers = _load_papers(conn, paper_ids)
     if papers:
-        # A file of references, whatever the terminal's encoding.
-        put(_WRITERS[kind](papers, with_abstracts=abstracts).encode("utf-8"), nl=False)
+        text = _WRITERS[kind](papers, with_abstracts=abstracts)
+        put(
+            text.encode("utf-8"), nl=False
+        )  # a file of references, whatever the terminal's encoding
     echo(count(len(papers), "paper"), err=True)
 
 
@@ -100,36 +104,38 @@ def _load_last_digest(bench: Installation, conn: Connection, name: str) -> list[
     last = load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)
-    shown = choose_papers(load_matched(conn, due))[
-        :FEED_ENTRIES
-    ]  # who reads it as a feed gets no digests
-    return sorted(
-        (found[-1].change.paper for found in shown), key=lambda paper: paper.id, reverse=True
-    )
+    # Who reads it as a feed gets no digests.
+    shown = choose_papers(load_matched(conn, due))
+    papers = [found[-1].change.paper for found in shown[:FEED_ENTRIES]]
+    return _sort_newest_first(papers)
+
+
+def _sort_newest_first(papers: Iterable[Paper]) -> list[Paper]:
+    return sorted(papers, key=lambda paper: paper.id, reverse=True)
 
 
 def _find_papers(bench: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
-    saved = {query.name: query.text for query in load_queries(conn)}
-    saved |= {
-        query.name: query.text for query in bench.config.queries
-    }  # as the file means it, run or not
+    saved = {stored.name: stored.text for stored in load_queries(conn)}
+    for written in bench.config.queries:  # as the file means it, run or not
+        saved[written.name] = written.text
     query = parse_query(find_saved(text, saved) or text)
-    first = (
-        datetime(1991, 1, 1, tzinfo=UTC) if days is None else bench.here.now - timedelta(days=days)
-    )
-    found = (
-        paper for paper in load_submitted(conn, first, bench.here.now) if matches(query, paper)
-    )
-    return sorted(found, key=lambda paper: paper.id, reverse=True)
+    now = bench.here.now
+    first = _FIRST if days is None else now - timedelta(days=days)
+    submitted = load_submitted(conn, first, now)
+    return _sort_newest_first(paper for paper in submitted if matches(query, paper))
 
 
 def _load_papers(conn: Connection, texts: Iterable[str]) -> list[Paper]:
-    wanted = [id_ for id_, _ in map(ArxivId.parse_versioned, texts)]
+    wanted = []
+    for text in texts:
+        id_, _ = ArxivId.parse_versioned(text)
+        wanted.append(id_)
     known = load_known(conn, wanted)
-    missing = ", ".join(str(id_) for id_ in wanted if id_ not in known)
+    missing = [str(id_) for id_ in wanted if id_ not in known]
     if missing:
         raise UnknownName(
-            f"not stored here: {missing}",
-            hint="Only what was announced since shortly before the first run is. `digest try` asks arXiv.",
+            f"not stored here: {', '.join(missing)}",
+            hint="Only what was announced since shortly before the first run is. "
+            "`digest try` asks arXiv.",
         )
     return [known[id_].paper for id_ in dict.fromkeys(wanted)]

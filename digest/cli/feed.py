@@ -1,4 +1,4 @@
-"""`digest feed`: personal feeds and their secret addresses. The one command that prints a secret."""
+"""`digest feed`: personal feeds and their secret addresses. No other command prints a secret."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from digest.cli.commands import CommandGroup
 from digest.cli.context import Installation, opened_store, suggest_name
 from digest.cli.output import Aside, Part, answers, labelled, say, table
 from digest.config import Config
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import OWN_FEED
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.plan.links import make_links
 from digest.store.queries import SubscriptionFeed, load_subscription_feeds
@@ -26,7 +26,10 @@ def command() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """A feed: whose it is and where, how it is in words, what it shows; its addresses by format if asked for."""
+    """A feed: whose it is and where, how it is in words, and what it shows.
+
+    `addresses` are by format; None if they were not asked for.
+    """
 
     subscription: str
     feed: str
@@ -40,7 +43,10 @@ def _show_list(feeds: Sequence[Feed]) -> Iterator[Part]:
     if secret:
         yield labelled(secret) if len(feeds) > 1 else secret[0][1]
         return
-    empty = 'No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, then `digest run`.'
+    empty = (
+        'No feeds yet. Write to = "feed" (or "file:feeds/x.atom") in a subscription, '
+        "then `digest run`."
+    )
     rows = [(feed.subscription, feed.feed, feed.state, ", ".join(feed.queries)) for feed in feeds]
     yield table(("SUBSCRIPTION", "FEED", "STATE", "QUERIES"), rows, empty=empty)
 
@@ -57,8 +63,8 @@ def _show_list(feeds: Sequence[Feed]) -> Iterator[Part]:
 def list_(ctx: click.Context, name: str | None, *, secret: bool) -> tuple[Feed, ...]:
     """List the feeds, or print their secret addresses.
 
-    With NAME you see only this feed, and its address alone, which is easy to copy. Give it to one reader.
-    With .json in place of .atom it is a JSON Feed.
+    With NAME you see only this feed, and its address alone, which is easy to copy. Give it to one
+    reader. With .json in place of .atom it is a JSON Feed.
     """
     with opened_store(ctx) as bench, bench.store.read() as conn:
         if name is not None:
@@ -72,22 +78,19 @@ def _find_feeds(
     places = {place.name: place for place in load_subscription_feeds(conn)}
     for due in load_subscriptions(conn):
         one = due.subscription
+        is_asked = name in (None, one.name)
         for destination in one.destinations:
-            if destination.address and destination.is_pulled and name is None:
-                is_there = bench.config.folder.joinpath(destination.address).exists()
+            if destination == OWN_FEED and is_asked:
+                place = places[one.name]
+                addresses = None
+                if is_secret and (place.is_open or name is not None):
+                    addresses = write_addresses(bench.config, conn, place, place.generation)
+                state = _describe_feed(bench.config, place)
+                yield Feed(one.name, "feed", state, one.queries, addresses)
+            elif destination.address and destination.is_pulled and name is None:
+                is_there = (bench.config.folder / destination.address).exists()
                 state = "written" if is_there else "not written yet: `digest run`"
                 yield Feed(one.name, bench.here.show(destination), state, one.queries)
-            elif destination.kind is DestinationKind.FEED and name in (None, one.name):
-                place = places[one.name]
-                is_told = is_secret and (place.is_open or name is not None)
-                addresses = (
-                    write_addresses(bench.config, conn, place, place.generation)
-                    if is_told
-                    else None
-                )
-                yield Feed(
-                    one.name, "feed", _describe_feed(bench.config, place), one.queries, addresses
-                )
 
 
 def _describe_feed(config: Config, feed: SubscriptionFeed) -> str:
@@ -95,7 +98,9 @@ def _describe_feed(config: Config, feed: SubscriptionFeed) -> str:
         return f"revoked; `digest feed rotate {feed.name}` makes another address"
     if not config.web.base_url:
         return "needs base_url under [web], and `digest serve`"
-    return "open" + (f", address no. {feed.generation + 1}" if feed.generation else "")
+    if not feed.generation:
+        return "open"
+    return f"open, address no. {feed.generation + 1}"
 
 
 def _show_rotation(addresses: Mapping[str, str]) -> Iterator[Part]:
@@ -134,25 +139,19 @@ def revoke(ctx: click.Context, name: str) -> None:
 
 def require_feed(conn: Connection, name: str) -> SubscriptionFeed:
     """Return a live subscription's feed."""
-    live = {
-        due.subscription.name: due.subscription.destinations for due in load_subscriptions(conn)
-    }
-    with_feed = [
-        one
-        for one, places in live.items()
-        if any(each.kind is DestinationKind.FEED for each in places)
-    ]
-    if name not in with_feed and name in live:
+    wanted = [due.subscription for due in load_subscriptions(conn)]
+    with_feed = [one.name for one in wanted if OWN_FEED in one.destinations]
+    if name in with_feed:
+        return next(feed for feed in load_subscription_feeds(conn) if feed.name == name)
+    if any(one.name == name for one in wanted):
         raise UnknownName(
             f"the subscription {name} has no feed with an address",
             hint='Add "feed" to its `to` in digest.toml, then `digest run`.',
         )
-    if name not in with_feed:
-        raise UnknownName(
-            f"no subscription {name!r} has a feed",
-            hint=suggest_name(name, with_feed, "digest feed list"),
-        )
-    return next(feed for feed in load_subscription_feeds(conn) if feed.name == name)
+    raise UnknownName(
+        f"no subscription {name!r} has a feed",
+        hint=suggest_name(name, with_feed, "digest feed list"),
+    )
 
 
 def write_addresses(
@@ -161,8 +160,10 @@ def write_addresses(
     """Return a feed's addresses by format."""
     if not config.web.base_url:
         raise ConfigurationError(
-            f"the feed of {feed.name} has no address: nothing says where `digest serve` can be reached",
-            hint='Write base_url = "https://…" below [web]; or, without a server, to = "file:feeds/name.atom".',
+            f"the feed of {feed.name} has no address: "
+            "nothing says where `digest serve` can be reached",
+            hint='Write base_url = "https://…" below [web]; or, without a server, '
+            'to = "file:feeds/name.atom".',
         )
     if not feed.is_open and generation == feed.generation:
         raise UsageError(

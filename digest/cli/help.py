@@ -6,7 +6,9 @@ import io
 import re
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -63,30 +65,39 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
     if unknown is None:
         echo(found.get_help())
     elif not _list_sections(words):
-        group = found.command
-        known = group.list_commands(found) if isinstance(group, click.Group) else []
-        raise UsageError(
-            f'The manual does not have "{" ".join(words)}", and there is no such command.',
-            hint=suggest(unknown, (*(() if found.parent else TOPICS), *known), "")
-            or "`digest help` lists the pages.",
-        )
+        raise _explain_unknown(words, found, unknown)
+
+
+def _explain_unknown(words: Sequence[str], found: click.Context, unknown: str) -> UsageError:
+    """Return the error for words that neither the manual nor the commands have."""
+    group = found.command
+    known = group.list_commands(found) if isinstance(group, click.Group) else []
+    if found.parent is None:
+        known = [*TOPICS, *known]
+    said = " ".join(words)
+    return UsageError(
+        f'The manual does not have "{said}", and there is no such command.',
+        hint=suggest(unknown, known, "") or "`digest help` lists the pages.",
+    )
 
 
 def read_page(topic: str) -> str:
     """Return a page of the manual, in Markdown."""
-    return (Path(__file__).parents[1] / "manual" / f"{topic}.md").read_text(encoding="utf-8")
+    manual = Path(__file__).parents[1] / "manual"
+    return (manual / f"{topic}.md").read_text(encoding="utf-8")
 
 
 def _list_topics() -> None:
     width = max(map(len, TOPICS)) + 2
     echo("The manual. `digest help TOPIC` shows a page, `digest help COMMAND` a command.\n")
     for topic in TOPICS:
-        title = read_page(topic).partition("\n")[0].removeprefix("# ")
+        heading, _, _ = read_page(topic).partition("\n")
+        title = heading.removeprefix("# ")
         echo(f"  {topic:<{width}}{title}")
 
 
 def _find_command(ctx: click.Context, words: tuple[str, ...]) -> tuple[click.Context, str | None]:
-    """Return the context of the command that these words call, and the first word that calls none."""
+    """Return the context of the command that words call, and the first word that calls none."""
     found = ctx.find_root()
     for word in words:
         group = found.command
@@ -97,32 +108,48 @@ def _find_command(ctx: click.Context, words: tuple[str, ...]) -> tuple[click.Con
     return found, None
 
 
-def _list_sections(words: tuple[str, ...]) -> bool:
-    """Print where the manual has all these words, each with the first line that has one; say if any has."""
-    found = []
+class _Section(NamedTuple):
+    """A section of the manual in which all words stand, and the first line that has one of them."""
+
+    topic: str
+    title: str
+    line: str
+
+
+def _find_sections(words: Sequence[str]) -> Iterator[_Section]:
+    """Yield the sections that have all words. The line is that of the first word, "" for none."""
+    folded = [word.casefold() for word in words]
     for topic in TOPICS:
         for section in re.split(r"(?m)^#+ ", read_page(topic)):
-            if all(word.casefold() in section.casefold() for word in words):
-                title, *lines = section.splitlines()
-                lines = [
-                    line
-                    for line in lines
-                    if words[0].casefold() in line.casefold() and line[:3] != "```"
-                ]
-                found.append((topic, title, (lines or [""])[0].strip("| ")))
+            if not all(word in section.casefold() for word in folded):
+                continue
+            title, *lines = section.splitlines()
+            shown = ""
+            for line in lines:
+                if folded[0] in line.casefold() and not line.startswith("```"):
+                    shown = line.strip("| ")
+                    break
+            yield _Section(topic, title, shown)
+
+
+def _list_sections(words: tuple[str, ...]) -> bool:
+    """Print where the manual has all these words; say if any section has."""
+    found = list(_find_sections(words))
     if not found:
         return False
-    width, room = max(map(len, TOPICS)) + 2, find_width()
-    echo(f'The manual has "{" ".join(words)}" here. `digest help TOPIC` shows a page.\n')
-    for topic, title, line in found:
-        echo(f"  {topic:<{width}}{title}")
-        if line:
-            echo(f"  {'':<{width}}  {cut(line, room - width - 4)}")
+    width = max(map(len, TOPICS)) + 2
+    room = find_width() - width - 4
+    said = " ".join(words)
+    echo(f'The manual has "{said}" here. `digest help TOPIC` shows a page.\n')
+    for section in found:
+        echo(f"  {section.topic:<{width}}{section.title}")
+        if section.line:
+            echo(f"  {'':<{width}}  {cut(section.line, room)}")
     return True
 
 
 def _show(page: str) -> None:
-    """Print a page: set for a terminal, and through a pager where it is longer than that; else as it is."""
+    """Print a page: set for a terminal, through a pager where it is longer; else as it is."""
     if not sys.stdout.isatty():
         put(page, nl=False)
         return
@@ -144,5 +171,6 @@ def _set_page(page: str, width: int) -> str:
     console = Console(file=out, width=width, force_terminal=True, theme=theme, legacy_windows=False)
     # A heading of the first degree would stand in the middle of the line.
     console.print(Markdown(f"#{page}", code_theme="ansi_dark", hyperlinks=False))
-    text = _EMPTY_LINE.sub("", "\n".join(line.rstrip() for line in out.getvalue().splitlines()))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    text = _EMPTY_LINE.sub("", "\n".join(lines))
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"

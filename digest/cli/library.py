@@ -1,4 +1,4 @@
-"""`digest library`: what the libraries hold, how well they tell papers apart, and what a reader likes."""
+"""`digest library`: what libraries hold, how well they tell papers apart, what a reader likes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 
 import click
@@ -59,7 +58,11 @@ def command() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Libraries, what they are called, why some can't be read in words, by source; likes, by subscription."""
+    """Libraries and likes.
+
+    `names` is what libraries are called, `said` why some can't be read, both by source.
+    `likes` are by subscription.
+    """
 
     libraries: tuple[StoredLibrary, ...]
     names: Mapping[str, str]
@@ -69,14 +72,13 @@ class Holdings:
     @property
     def exit_code(self) -> int:
         """3 if a file can't be read, 4 if Zotero can't."""
-        return max(
-            (
-                (OutsideError if one.source.startswith(ZOTERO) else ConfigurationError).exit_code
-                for one in self.libraries
-                if one.trouble
-            ),
-            default=0,
-        )
+        codes = [0]
+        for one in self.libraries:
+            if one.trouble:
+                is_zotero = one.source.startswith(ZOTERO)
+                error = OutsideError if is_zotero else ConfigurationError
+                codes.append(error.exit_code)
+        return max(codes)
 
 
 def _show(held: Holdings) -> Iterator[Part]:
@@ -84,7 +86,8 @@ def _show(held: Holdings) -> Iterator[Part]:
         yield f"No subscription has a library. {_NONE}"
     for library in held.libraries:
         yield style(held.names[library.source], bold=True)
-        yield from (f"  {line}" for line in _describe_library(library, held.said[library.source]))
+        for line in _describe_library(library, held.said[library.source]):
+            yield f"  {line}"
     for subscription, liked in held.likes.items():
         yield style(f"likes of {subscription}", bold=True)
         for one in liked:
@@ -94,30 +97,53 @@ def _show(held: Holdings) -> Iterator[Part]:
 def _describe_library(library: StoredLibrary, trouble: str) -> Iterator[str]:
     if trouble:
         yield trouble
-    without = [one for one in library.papers if not one.paper.abstract]
-    if number := len(library.papers):
-        said = f"{count(number, 'paper')}, {number - len(without):,} with an abstract."
-        asked = sum(one.is_unasked for one in without)
-        said += f" The next check asks arXiv for {asked:,} more." if asked else ""
-        nameless = sum(not (one.paper.title or one.is_unasked) for one in without)
-        yield said + (f" {nameless:,} without a title can't be compared." if nameless else "")
-    collections = sorted(Counter(one.paper.collection for one in library.papers).items())
-    for collection, number in (
-        collections if len(collections) > 1 or any(map(itemgetter(0), collections)) else ()
-    ):
+    if library.papers:
+        yield _count_abstracts(library.papers)
+    yield from _count_by_collection(library.papers)
+    bare = [one.paper for one in library.papers if not one.paper.abstract]
+    yield from _list_first([f"no abstract: {_name_paper(paper)}" for paper in bare])
+    for reason in library.troubles:
+        yield f"not read: {reason}"
+
+
+def _count_abstracts(papers: Sequence[StoredLibraryPaper]) -> str:
+    """Say how many papers have an abstract, and what becomes of the others."""
+    bare = [one for one in papers if not one.paper.abstract]
+    unasked = 0
+    nameless = 0
+    for one in bare:
+        if one.is_unasked:
+            unasked += 1
+        elif not one.paper.title:
+            nameless += 1
+    said = f"{count(len(papers), 'paper')}, {len(papers) - len(bare):,} with an abstract."
+    if unasked:
+        said += f" The next check asks arXiv for {unasked:,} more."
+    if nameless:
+        said += f" {nameless:,} without a title can't be compared."
+    return said
+
+
+def _count_by_collection(papers: Sequence[StoredLibraryPaper]) -> Iterator[str]:
+    """Yield how many papers each collection has, if there are collections."""
+    counts = Counter(one.paper.collection for one in papers)
+    if not any(counts):
+        return
+    for collection, number in sorted(counts.items()):
         yield f"{number:>6,}  {collection or 'in no collection'}"
-    yield from _list_first([f"no abstract: {_name_paper(one.paper)}" for one in without])
-    yield from (f"not read: {trouble}" for trouble in library.troubles)
 
 
 def _name_paper(paper: LibraryPaper) -> str:
-    return f"“{to_plain(paper.title)}”" if paper.title else str(paper.arxiv_id or paper.doi)
+    if paper.title:
+        return f"“{to_plain(paper.title)}”"
+    return str(paper.arxiv_id or paper.doi)
 
 
 def _list_first(lines: Sequence[str], more: str = "") -> Iterator[str]:
     yield from lines[:_SHOWN]
-    if len(lines) > _SHOWN:
-        yield f"and {len(lines) - _SHOWN:,} more{more}"
+    others = len(lines) - _SHOWN
+    if others > 0:
+        yield f"and {others:,} more{more}"
 
 
 @command.command()
@@ -127,28 +153,32 @@ def _list_first(lines: Sequence[str], more: str = "") -> Iterator[str]:
 def show(ctx: click.Context, name: str | None) -> Holdings:
     """Show what libraries hold, and what readers like.
 
-    Files are read as they are now. SOURCE may be a file that no subscription has yet. Nothing is stored.
+    Files are read as they are now. SOURCE may be a file that no subscription has yet.
+    Nothing is stored.
     Exit code 3 if a file can't be read, 4 if Zotero can't.
     """
     with opened_workbench(ctx) as bench:
-        config, sources = bench.config, _choose_sources(bench.config, name)
-        held = [read_anew(config, bench.clock, bench.store, source) for source in sources]
-        return Holdings(
-            libraries=tuple(held),
-            names={one.source: name_source(config, one.source) for one in held},
-            said={
-                one.source: describe_trouble(config, one, bench.here.now) if one.trouble else ""
-                for one in held
-            },
-            likes=_load_likes(bench, name),
-        )
+        config = bench.config
+        names = {}
+        said = {}
+        held = []
+        for source in _choose_sources(config, name):
+            library = read_anew(config, bench.clock, bench.store, source)
+            held.append(library)
+            names[library.source] = name_source(config, library.source)
+            said[library.source] = ""
+            if library.trouble:
+                said[library.source] = describe_trouble(config, library, bench.here.now)
+        return Holdings(tuple(held), names, said, likes=_load_likes(bench, name))
 
 
 def _choose_sources(config: Config, name: str | None) -> list[str]:
-    """Return the sources of a subscription, or of all; or the one source that is named, as it is typed here."""
+    """Return the sources of a subscription, or of all; or the one source that is typed here."""
     named = {one.name: (*one.library, *one.not_like) for one in config.subscriptions}
-    if name is None or name in named:
-        return list(dict.fromkeys(named[name] if name else chain.from_iterable(named.values())))
+    if name is None:
+        return list(dict.fromkeys(chain.from_iterable(named.values())))
+    if name in named:
+        return list(dict.fromkeys(named[name]))
     (source,) = resolve_sources(read_sources(name), Path.cwd())
     if source.startswith(ZOTERO) or Path(source).exists():
         return [source]
@@ -159,15 +189,24 @@ def _choose_sources(config: Config, name: str | None) -> list[str]:
 def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, tuple[StoredLibraryPaper, ...]]:
     if bench.store is None:
         return {}
+    likes = {}
     with bench.store.read() as conn:
-        dues = [due for due in load_subscriptions(conn) if not due.is_personal]
-        likes = {due.subscription.name: load_likes(conn, due.id) for due in dues}
-        return {one: liked for one, liked in likes.items() if liked and name in (None, one)}
+        for due in load_subscriptions(conn):
+            is_asked = name in (None, due.subscription.name)
+            if due.is_personal or not is_asked:
+                continue
+            liked = load_likes(conn, due.id)
+            if liked:
+                likes[due.subscription.name] = liked
+    return likes
 
 
 @dataclass(frozen=True, slots=True)
 class LibraryCheck:
-    """How well a library finds its own papers: which are far from the top of a day, None for the newest papers."""
+    """How well a library finds its own papers.
+
+    `far` are those far from the top of the day; a day None stands for the newest papers.
+    """
 
     subscription: str
     day: date | None
@@ -178,11 +217,19 @@ class LibraryCheck:
 def _show_checks(checked: Sequence[LibraryCheck]) -> Iterator[Part]:
     for one in checked:
         which = f"{one.day:%a %-d %b}" if one.day else "the newest stored papers"
-        near = f"{one.papers - len(one.far):,} of {count(one.papers, 'paper')}"
-        yield f"{one.subscription}: {near} would have been in the top tenth of {which}."
-        why = {True: "is unlike the others", False: "has no abstract: add its arXiv id or DOI"}
-        lines = [f"not {_name_paper(paper)}: it {why[bool(paper.abstract)]}." for paper in one.far]
-        yield from (f"  {line}" for line in _list_first(lines, " (--json lists all)"))
+        near = one.papers - len(one.far)
+        of_all = f"{near:,} of {count(one.papers, 'paper')}"
+        yield f"{one.subscription}: {of_all} would have been in the top tenth of {which}."
+        lines = [_explain_far(paper) for paper in one.far]
+        for line in _list_first(lines, " (--json lists all)"):
+            yield f"  {line}"
+
+
+def _explain_far(paper: LibraryPaper) -> str:
+    name = _name_paper(paper)
+    if not paper.abstract:
+        return f"not {name}: it has no abstract: add its arXiv id or DOI."
+    return f"not {name}: it is unlike the others."
 
 
 @command.command()
@@ -192,31 +239,30 @@ def _show_checks(checked: Sequence[LibraryCheck]) -> Iterator[Part]:
 def check(ctx: click.Context, name: str | None) -> tuple[LibraryCheck, ...]:
     """Leave each paper out in turn: do the others bring it to the top?
 
-    The top is the top tenth of the newest day with enough stored papers. A library that finds most of its own
-    papers again will find new ones like them.
+    The top is the top tenth of the newest day with enough stored papers. A library that finds
+    most of its own papers again will find new ones like them.
     """
     with opened_store(ctx) as bench:
         wanted = [
             one for one in bench.config.subscriptions if one.library and name in (None, one.name)
         ]
         if not wanted:
-            raise UnknownName(
-                f"{name or 'no subscription'} has {'no' if name else 'a'} library", hint=_NONE
-            )
+            what = f"{name} has no library" if name else "no subscription has a library"
+            raise UnknownName(what, hint=_NONE)
         return tuple(_check(bench, one) for one in wanted)
 
 
 def _check(bench: Installation, wanted: Subscription) -> LibraryCheck:
-    libraries = [
-        read_anew(bench.config, bench.clock, bench.store, source) for source in wanted.library
-    ]
-    papers = [each.paper for library in libraries for each in library.papers if each.paper.title]
-    held = {(paper.title, paper.abstract): paper for paper in papers}
+    held = {}
+    for source in wanted.library:
+        library = read_anew(bench.config, bench.clock, bench.store, source)
+        for each in library.papers:
+            if each.paper.title:
+                held[each.paper.title, each.paper.abstract] = each.paper
     with bench.store.read() as conn:
         day, found = check_library(conn, list(held.values()))
-    return LibraryCheck(
-        wanted.name, day, len(held), tuple(paper for paper, is_near in found if not is_near)
-    )
+    far = tuple(paper for paper, is_near in found if not is_near)
+    return LibraryCheck(wanted.name, day, len(held), far)
 
 
 @command.command()
@@ -232,23 +278,33 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
         with bench.store.read() as conn:
             due = require_subscription(bench.config, conn, name)
             stored = complete(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
-        papers = {id_: paper for id_, paper in zip(wanted, stored, strict=True) if paper.title}
-        if unknown := [id_ for id_ in wanted if id_ not in papers]:
-            with bench.asking() as client:
-                papers |= fetch_texts(client, unknown)
-        if missing := [str(id_) for id_ in wanted if id_ not in papers]:
-            hint = "Nothing was added. Check the id."
-            raise UnknownName(f"arXiv knows no paper {', '.join(missing)}", hint=hint)
+        papers = _fetch_missing(bench, wanted, stored)
+        now = bench.here.now
         with bench.store.begin() as conn:
-            new = {
-                id_: save_like(conn, due.id, papers[id_], opinion, bench.here.now) for id_ in wanted
-            }
+            new = {id_: save_like(conn, due.id, papers[id_], opinion, now) for id_ in wanted}
     for id_, is_new in new.items():
-        say(
-            f"{name}: {opinion} like “{to_plain(papers[id_].title)}”{'' if is_new else ', as before'}."
-        )
+        title = to_plain(papers[id_].title)
+        before = "" if is_new else ", as before"
+        say(f"{name}: {opinion} like “{title}”{before}.")
     if any(new.values()):
         say(f"That counts from the next digest on: `digest preview {name} --next`.")
+
+
+def _fetch_missing(
+    bench: Installation, wanted: Sequence[ArxivId], stored: Sequence[LibraryPaper]
+) -> dict[ArxivId, LibraryPaper]:
+    """Return papers with their texts: what is not stored comes from arXiv."""
+    papers = {id_: paper for id_, paper in zip(wanted, stored, strict=True) if paper.title}
+    unknown = [id_ for id_ in wanted if id_ not in papers]
+    if unknown:
+        with bench.asking() as client:
+            papers |= fetch_texts(client, unknown)
+    missing = ", ".join(str(id_) for id_ in wanted if id_ not in papers)
+    if missing:
+        raise UnknownName(
+            f"arXiv knows no paper {missing}", hint="Nothing was added. Check the id."
+        )
+    return papers
 
 
 @command.command()
@@ -262,6 +318,7 @@ def remove(ctx: click.Context, name: str, ids: tuple[str, ...]) -> None:
         due = require_subscription(bench.config, conn, name)
         removed = {id_: delete_like(conn, due.id, id_) for id_ in wanted}
     for id_, was_there in removed.items():
-        say(
-            f"{name}: {id_} counts no more." if was_there else f"{name}: nothing was said of {id_}."
-        )
+        if was_there:
+            say(f"{name}: {id_} counts no more.")
+        else:
+            say(f"{name}: nothing was said of {id_}.")

@@ -1,4 +1,4 @@
-"""`digest missed`: what arXiv announced in the last days that is near a library, and that it does not have."""
+"""`digest missed`: what arXiv announced in the last days near a library, and not in it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from digest.model.errors import OutsideError, UsageError
 from digest.model.libraries import ZOTERO
 from digest.model.polls import Source
 from digest.poll.step import poll_days
-from digest.render import Renderer
 from digest.render.contexts import MissedContext
+from digest.render.renderer import Renderer
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
 from digest.site import Site
@@ -65,12 +65,15 @@ class Missed(MissedContext):
 
 
 def _show(missed: Missed, *, shape: str, output: Path | None) -> Iterator[Part]:
-    renderer = Renderer([missed.templates] if missed.templates else [])
+    folders = [missed.templates] if missed.templates else []
+    renderer = Renderer(folders)
     if output or shape == "html":
-        write_output(renderer.render_web("missed.html", missed).encode(), output)
+        page = renderer.render_web("missed.html", missed)
+        write_output(page.encode(), output)
     else:
         text = renderer.templates.render("terminal/missed.txt", missed)
-        yield Block(mark_ours(lay_out_lines(text, find_width(), color=shows_colors())))
+        screen = lay_out_lines(text, find_width(), color=shows_colors())
+        yield Block(mark_ours(screen))
 
 
 @click.command()
@@ -100,11 +103,11 @@ def _show(missed: Missed, *, shape: str, output: Path | None) -> Iterator[Part]:
 def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Missed:
     """See what you missed: papers of the last month that are near your library and not in it.
 
-    LIBRARY is a file (BibTeX, RIS, CSL-JSON, or a text with an arXiv id or address on each line), or a library at
-    Zotero. Only arXiv is asked, and Zotero for what is there. Nothing is sent.
+    LIBRARY is a file (BibTeX, RIS, CSL-JSON, or a text with an arXiv id or address on each line),
+    or a library at Zotero. Only arXiv is asked, and Zotero for what is there. Nothing is sent.
 
-    What arXiv announced is kept for the next time: the first call takes some minutes. If you stop it with Ctrl-C,
-    the next call goes on. Exit code 4 if not all of the days could be read.
+    What arXiv announced is kept for the next time: the first call takes some minutes. If you stop
+    it with Ctrl-C, the next call goes on. Exit code 4 if not all of the days could be read.
 
     \b
     digest missed thesis.bib
@@ -113,39 +116,70 @@ def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Mi
     """  # noqa: D301 - click reads the backspace, which must be one
     (source,) = resolve_sources([library], Path.cwd())
     output: Path | None = ctx.params["output"]
-    if output and wants_json():
+    if output:
+        _check_output(output)
+    is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
+    with opened_workbench(ctx) as bench:
+        today = bench.here.now.astimezone(UTC).date()
+        first = today - timedelta(days=days)
+        followers = [one.name for one in bench.config.subscriptions if source in one.library]
+        with _opened_site(bench, first, ProgressLines()) as site:
+            failure, held = _fetch(bench, site, source, days)
+            found = find_missed(
+                site,
+                held,
+                first,
+                library=library,
+                failure=failure,
+                days=days,
+                limit=limit,
+                follow="",
+                followed_by=", ".join(followers),
+            )
+    if failure and not found.announced:
+        raise OutsideError(failure, hint=_HINT)
+    if found.papers and not followers:
+        follow = _write_follow_command(found, library, is_set_up=is_set_up)
+        found = replace(found, follow=follow)
+    return Missed(**list_fields(found), templates=bench.config.templates)
+
+
+def _check_output(output: Path) -> None:
+    """Refuse a page that can't be written, before anything is fetched for it."""
+    if wants_json():
         raise UsageError(
             "--output writes a page, and --json none", hint="Write --json > missed.json instead."
         )
-    if output and not os.access(output if output.exists() else output.absolute().parent, os.W_OK):
+    place = output if output.exists() else output.absolute().parent
+    if not os.access(place, os.W_OK):
         raise UsageError(f"{output} can't be written", hint="Check the folder and its permissions.")
-    is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
-    with opened_workbench(ctx) as bench:
-        first = bench.here.now.astimezone(UTC).date() - timedelta(days=days)
-        with _opened_site(bench, first, ProgressLines()) as site:
-            failure, held = _fetch(bench, site, source, days)
-            asked = {"library": library, "failure": failure, "days": days, "limit": limit}
-            names = [one.name for one in bench.config.subscriptions if source in one.library]
-            found = find_missed(site, held, first, follow="", followed_by=", ".join(names), **asked)
-    if failure and not found.announced:
-        raise OutsideError(failure, hint=_HINT)
-    often = Counter(view.entry.paper.primary_category for view in found.papers).most_common(3)
-    added = ["add", " OR ".join(f"cat:{name}" for name, _ in often)]
-    follow = f"{name_command()} {shlex.join([*(added if is_set_up else ['init']), '--library', library])}"
-    found = replace(found, follow=follow if found.papers and not names else "")
-    return Missed(**list_fields(found), templates=bench.config.templates)
+
+
+def _write_follow_command(found: MissedContext, library: str, *, is_set_up: bool) -> str:
+    """Return the command that follows the categories that most papers are of, by the library."""
+    words = ["init"]
+    if is_set_up:
+        categories = Counter(view.entry.paper.primary_category for view in found.papers)
+        query = " OR ".join(f"cat:{name}" for name, _ in categories.most_common(3))
+        words = ["add", query]
+    said = shlex.join([*words, "--library", library])
+    return f"{name_command()} {said}"
 
 
 @contextmanager
 def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iterator[Site]:
-    """Open what was fetched before, for this call alone; if it does not reach back to a day, begin anew."""
+    """Open what was fetched before, for this call alone.
+
+    If it does not reach back to a day, begin anew.
+    """
     path = find_state_folder(read_environment()) / "missed.db"
-    config = replace(bench.config, store=replace(bench.config.store, url=f"sqlite:///{path}"))
+    url = f"sqlite:///{path}"
+    config = replace(bench.config, store=replace(bench.config.store, url=url))
     with lock_file(path):
-        migrate(config.store.url)
-        if not _covers(config.store.url, first):
+        migrate(url)
+        if not _covers(url, first):
             path.unlink()
-            migrate(config.store.url)
+            migrate(url)
         site = open_site(
             config,
             bench.clock,
@@ -161,18 +195,26 @@ def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iter
 def _covers(url: str, first: date) -> bool:
     """Whether what was fetched, or was to be, begins by a day, and not long before it."""
     with closing(open_store(url)) as store, store.read() as conn:
-        reach, runs = load_stored_span(conn), load_last_runs(conn, Source.HARVEST, 1)
-    since = reach.since if reach else next((run.window_from for run in runs), None)
+        reach = load_stored_span(conn)
+        runs = load_last_runs(conn, Source.HARVEST, 1)
+    since = reach.since if reach else None
+    if since is None and runs:
+        since = runs[0].window_from
     return since is None or first - _KEPT_BEFORE <= since <= first
 
 
 def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, StoredLibrary]:
-    """Read the library, and fetch what is missing of the days; return why not all is there, and the library."""
+    """Read the library, and fetch what is missing of the days.
+
+    Return why not all is there, and the library.
+    """
     try:
         with opened_client(bench.config, bench.clock, bench.store, quiet=True) as site.client:
-            with site.store.read() as conn:
-                states = load_states(conn, [source]) if source.startswith(ZOTERO) else {}
-            version = states[source].version if states else ""
+            version = ""
+            if source.startswith(ZOTERO):
+                with site.store.read() as conn:
+                    states = load_states(conn, [source])
+                version = states[source].version if states else ""
             reading = read_source(site.config, site.clock, source, version)
             if reading is not None and not reading.papers:
                 raise UsageError(
@@ -184,4 +226,5 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
         echo("\nWhat came is kept. Call it again to go on.", err=True)
         raise click.Abort from None
     with site.store.read() as conn:
-        return "; ".join(report.failures), load_libraries(conn, [source])[source]
+        held = load_libraries(conn, [source])[source]
+    return "; ".join(map(str, report.failures)), held

@@ -1,7 +1,8 @@
-"""The door from a command to the screen: prints what it answers, as JSON or as a screen, and how far it is.
+"""The door from a command to the screen: prints its answer as JSON or a screen, and how far it is.
 
-No other file of the house prints. Whoever wrote a text, its control characters are taken out here: the name of a
-collection or a server's answer must not move the cursor. Our own styles carry a number that nobody else knows.
+No other file of the house prints. Whoever wrote a text, its control characters are taken out here:
+the name of a collection or a server's answer must not move the cursor. Our own styles carry a
+number that nobody else knows.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TextIO, TypeAlias
+from typing import Any, NamedTuple, TextIO, TypeAlias
 
 import click
 
@@ -27,10 +28,13 @@ from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DigestError, UsageError
 
 _OURS = f"{int.from_bytes(os.urandom(3), 'big')};"
-"""What an escape sequence of ours holds until it is printed. A terminal would read a style without a meaning."""
+"""What an escape sequence of ours holds until it is printed.
+
+A terminal would read a style without a meaning."""
 
 _NOT_OURS = re.compile(
-    rf"(\x1b\[{_OURS}[\d;]*m|\x1b\]8;{_OURS}[!-~]*\x1b\\)|[{UNWANTED}]|[\r\v\f\x1c-\x1f\x85\u2028\u2029]"
+    rf"(\x1b\[{_OURS}[\d;]*m|\x1b\]8;{_OURS}[!-~]*\x1b\\)"
+    rf"|[{UNWANTED}]|[\r\v\f\x1c-\x1f\x85\u2028\u2029]"
 )
 
 LARGEST_ID = 2**63 - 1
@@ -42,13 +46,26 @@ _WIDEST = 110
 _SHORT = 20
 """Columns up to which no cell of a table is folded."""
 
+_GAP = 2
+"""Columns between those of a table."""
+
+_LEFT = 11
+"""Columns beside what the present verb does."""
+
 _MARGINS = 19
 """Columns beside a verb's line: its name, and how long it took."""
 
 
 def clean(text: str) -> str:
     """Take out of a text what a terminal would obey, or would not show; our own styles stay."""
-    return _NOT_OURS.sub(lambda found: found[1] or " " * found[0].isspace(), text)
+    return _NOT_OURS.sub(_keep_ours, text)
+
+
+def _keep_ours(found: re.Match[str]) -> str:
+    ours: str | None = found[1]
+    if ours:
+        return ours
+    return " " if found[0].isspace() else ""
 
 
 def settle(text: str) -> str:
@@ -57,17 +74,16 @@ def settle(text: str) -> str:
 
 
 def mark_ours(text: str) -> str:
-    """Return a text without its last line's end whose styles stay: it was cleaned before it was styled."""
-    return (
-        text.removesuffix("\n")
-        .replace("\x1b[", f"\x1b[{_OURS}")
-        .replace("\x1b]8;", f"\x1b]8;{_OURS}")
-    )
+    """Return a text without its last line's end whose styles stay: it was cleaned before."""
+    styled = text.removesuffix("\n").replace("\x1b[", f"\x1b[{_OURS}")
+    return styled.replace("\x1b]8;", f"\x1b]8;{_OURS}")
 
 
 def style(text: str, **looks: Any) -> str:  # noqa: ANN401 - what `click.style` takes
     """Return a text with a style: `fg="red"`, `bold=True`, `dim=True`."""
-    return mark_ours(click.style("\0", **looks)).replace("\0", clean(text)) if text else ""
+    if not text:
+        return ""
+    return mark_ours(click.style("\0", **looks)).replace("\0", clean(text))
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
@@ -96,7 +112,7 @@ class Block(NamedTuple):
 
 
 Part: TypeAlias = str | Aside | Block
-"""A part of a screen; a mere string is sentences, which are folded to the terminal, and "" an empty line."""
+"""A part of a screen; a mere string is sentences, folded to the terminal, and "" an empty line."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -104,10 +120,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 def answers(
     screen: Callable[..., Iterable[Part]], *of_screen: str
 ) -> Callable[[Callable[..., object]], Callable[..., None]]:
-    """Let a command return its answer: a frozen value, which `--json` prints and of which a screen is made.
+    """Let a command return its answer: a frozen value, printed with `--json`, else as a screen.
 
-    An answer's `exit_code` is that of the command. An answer's `failure`, an error, is raised after it is shown.
-    Options `of_screen` say how much is shown: the screen takes them, and the command does not.
+    An answer's `exit_code` is that of the command. An answer's `failure`, an error, is raised
+    after it is shown. Options `of_screen` say how much is shown: the screen takes them, and the
+    command does not.
     """
 
     def decorate(command: Callable[..., object]) -> Callable[..., None]:
@@ -115,15 +132,15 @@ def answers(
         @wraps(command)
         def call(*args: object, as_json: bool, **given: object) -> None:
             options = {name: given.pop(name) for name in of_screen}
-            with (
-                redirect_stdout(sys.stderr) if as_json else nullcontext()
-            ):  # where a digest for a console goes
+            # A digest for a console goes to standard output: it must not stand in the JSON.
+            with redirect_stdout(sys.stderr) if as_json else nullcontext():
                 answer = command(*args, **given)
             if as_json:
                 print_json(answer)
             else:
                 show(screen(answer, **options))
-            if isinstance(failure := getattr(answer, "failure", None), DigestError):
+            failure = getattr(answer, "failure", None)
+            if isinstance(failure, DigestError):
                 raise failure
             click.get_current_context().exit(getattr(answer, "exit_code", 0))
 
@@ -144,28 +161,28 @@ def print_json(value: object) -> None:
 
 def list_fields(value: object) -> dict[str, Any]:
     """Return a dataclass's public fields by name."""
-    names = (field.name for field in fields(value) if not field.name.startswith("_"))  # type: ignore[arg-type]
-    return {name: getattr(value, name) for name in names}
+    names = [field.name for field in fields(value)]  # type: ignore[arg-type]
+    return {name: getattr(value, name) for name in names if not name.startswith("_")}
 
 
 def _to_plain(value: object) -> object:
-    """Return what JSON knows: dataclasses by field unless they can be written, as ids can; dates in ISO 8601."""
+    """Return what JSON knows.
+
+    A dataclass becomes its fields, unless it can be written, as ids can; a date is in ISO 8601.
+    """
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, Mapping):
         return {str(key): _to_plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [
-            _to_plain(inner)
-            for inner in (sorted(value) if isinstance(value, set | frozenset) else value)
-        ]
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
+    if isinstance(value, list | tuple):
+        return [_to_plain(inner) for inner in value]
     if isinstance(value, date):
         return value.isoformat()
-    if (
-        is_dataclass(value)
-        and not isinstance(value, type)
-        and type(value).__str__ is object.__str__
-    ):
+    is_record = is_dataclass(value) and not isinstance(value, type)
+    can_be_written = type(value).__str__ is not object.__str__
+    if is_record and not can_be_written:
         return _to_plain(list_fields(value))
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -183,9 +200,36 @@ def render(part: Part) -> str:
     """Return a part as the terminal shows it, without the last line's end."""
     if not isinstance(part, str):
         return part.text
-    return "\n".join(
-        folded for line in clean(part).split("\n") for folded in fold(line, find_columns())
-    )
+    return "\n".join(_fold_lines(clean(part), find_columns()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a table: its name, and its cells."""
+
+    name: str
+    cells: tuple[str | int, ...]
+
+    @property
+    def has_numbers(self) -> bool:
+        return any(isinstance(cell, int) for cell in self.cells)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether none of its cells needs to be folded."""
+        return max(map(len, self._list_texts())) <= _SHORT
+
+    @property
+    def least_width(self) -> int:
+        """Columns of the terminal that it needs: those of its longest cell, or word if it folds."""
+        texts = self._list_texts()
+        if self.is_short:
+            return max(map(len, texts))
+        words = " ".join(texts).split()
+        return max(map(len, words), default=0)
+
+    def _list_texts(self) -> list[str]:
+        return [self.name, *(click.unstyle(clean(str(cell))) for cell in self.cells)]
 
 
 def table(
@@ -193,63 +237,76 @@ def table(
 ) -> Part:
     """Return rows under a header, as wide as the terminal; `empty` if there are none.
 
-    Numbers are at the right. What is too long is folded, or cut if nothing `folds`. In a terminal too narrow for
-    its words each row has its cells below one another. A last column without a name holds remarks: they follow the
-    table, each after the first cell of its row.
+    Numbers are at the right. What is too long is folded, or cut if nothing `folds`. In a terminal
+    too narrow for its words each row has its cells below one another. A last column without a name
+    holds remarks: they follow the table, each after the first cell of its row.
     """
     if not rows:
         return empty
+    has_remarks = header[-1] == ""
+    width = len(header) - 1 if has_remarks else len(header)
+    columns = [_Column(name, tuple(cells)) for name, *cells in zip(header, *rows, strict=True)]
+    columns = columns[:width]
+    written = [list(map(_write_cell, row)) for row in rows]
+    needed = sum(column.least_width + _GAP for column in columns) - _GAP
+    if folds and needed > find_columns():
+        blocks = [labelled(zip(header, row[:width], strict=False)).text for row in written]
+    else:
+        blocks = [_draw_table(columns, [row[:width] for row in written], folds=folds)]
+    if has_remarks:
+        remarks = [(row[0], row[-1]) for row in written if row[-1]]
+        if remarks:
+            blocks.append(labelled(remarks).text)
+    return Block("\n\n".join(blocks))
+
+
+def _write_cell(cell: str | int) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else clean(cell)
+
+
+def _draw_table(columns: Sequence[_Column], rows: Sequence[Sequence[str]], *, folds: bool) -> str:
+    """Lay out rows in columns, as wide as the terminal; what is too long is folded, or cut."""
     from rich.console import Console  # noqa: PLC0415 - a twentieth of a run that shows no table
     from rich.table import Table  # noqa: PLC0415 - the same
     from rich.text import Text  # noqa: PLC0415 - the same
 
-    width = len(header) - (header[-1] == "")
-    columns = list(zip(header, *rows, strict=True))[:width]
-    shown, needed = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold"), -2
-    for name, *cells in columns:
-        plain = [name, *(click.unstyle(clean(str(cell))) for cell in cells)]
-        is_short = max(map(len, plain)) <= _SHORT
-        needed += 2 + max(
-            len(word) for text in plain for word in ([text] if is_short else [*text.split(), ""])
+    drawn = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for column in columns:
+        drawn.add_column(
+            column.name,
+            justify="right" if column.has_numbers else "left",
+            no_wrap=folds and column.is_short,
+            overflow="fold" if folds else "ellipsis",
         )
-        side: Literal["left", "right"] = (
-            "right" if any(isinstance(cell, int) for cell in cells) else "left"
-        )
-        shown.add_column(
-            name, justify=side, no_wrap=is_short and folds, overflow="fold" if folds else "ellipsis"
-        )
-    written = [
-        [f"{cell:,}" if isinstance(cell, int) else clean(cell) for cell in row] for row in rows
-    ]
-    for row in written:
-        shown.add_row(*(Text.from_ansi(cell, no_wrap=not folds or None) for cell in row[:width]))
+    no_wrap = None if folds else True
+    for row in rows:
+        cells = [Text.from_ansi(cell, no_wrap=no_wrap) for cell in row]
+        drawn.add_row(*cells)
     console = Console(width=find_columns(), highlight=False)
     with console.capture() as captured:
-        console.print(shown)
-    blocks = [
-        "\n".join(line.rstrip() for line in mark_ours(captured.get()).rstrip("\n").split("\n"))
-    ]
-    if needed > find_columns() and folds:
-        blocks = [labelled(zip(header, row[:width], strict=False)).text for row in written]
-    remarks = [(row[0], row[-1]) for row in written if row[-1] and width < len(row)]
-    return Block("\n\n".join([*blocks, *([labelled(remarks).text] if remarks else [])]))
+        console.print(drawn)
+    text = mark_ours(captured.get()).rstrip("\n")
+    return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
 def labelled(
     lines: Iterable[tuple[str, str]], *, width: int = 0, gap: int = 2, is_bold: bool = True
 ) -> Block:
-    """Return texts, each after its label and folded; labels are as wide as the widest, and as `width` at least."""
+    """Return texts, each after its label and folded.
+
+    Labels are as wide as the widest, and as `width` at least.
+    """
     listed = [(clean(label), clean(text)) for label, text in lines]
-    lead = gap + max([width, *(len(click.unstyle(label)) for label, _ in listed)])
+    widths = [len(click.unstyle(label)) for label, _ in listed]
+    lead = gap + max([width, *widths])
+    indent = " " * lead
     laid = []
-    for label, text in listed:
-        folded = [each for line in text.split("\n") for each in fold(line, find_columns() - lead)]
-        head = (style(label, bold=True) if is_bold else label) + " " * (
-            lead - len(click.unstyle(label))
-        )
-        laid += [
-            f"{' ' * lead if number else head}{line}".rstrip() for number, line in enumerate(folded)
-        ]
+    for (label, text), label_width in zip(listed, widths, strict=True):
+        shown = style(label, bold=True) if is_bold else label
+        head = shown + indent[label_width:]
+        for line in _fold_lines(text, find_columns() - lead):
+            laid.append(f"{head}{line}".rstrip())
+            head = indent
     return Block("\n".join(laid))
 
 
@@ -258,11 +315,18 @@ def say(text: str, *, err: bool = False) -> None:
 
     On standard error nothing is folded unless a terminal shows it: a log is read line by line.
     """
-    echo(text if err and not sys.stderr.isatty() else render(text), err=err)
+    is_log = err and not sys.stderr.isatty()
+    echo(text if is_log else render(text), err=err)
+
+
+def _fold_lines(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text, each folded."""
+    for line in text.split("\n"):
+        yield from fold(line, width)
 
 
 def fold(text: str, width: int) -> list[str]:
-    """Fold a line into lines of at most a number of columns, between words alone; its indent stays.
+    """Fold a line into lines of at most a number of columns, between words; its indent stays.
 
     What fits stays as it is.
     """
@@ -279,13 +343,19 @@ def fold(text: str, width: int) -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
-    """Fold a text's white space and cut it to a number of letters, between words if it can be; … shows the cut."""
+    """Fold a text's white space and cut it to a number of letters; … shows the cut.
+
+    It is cut between words if it can be.
+    """
     folded = " ".join(text.split())
     if len(folded) <= width:
         return folded
     head = folded[: width - 1]
-    whole = head if folded[width - 1] == " " else head.rpartition(" ")[0]
-    return (whole if len(whole) > width * 2 // 3 else head).rstrip(" ,;:.") + "…"
+    if folded[width - 1] != " ":
+        whole, _, _ = head.rpartition(" ")
+        if len(whole) > width * 2 // 3:
+            head = whole
+    return head.rstrip(" ,;:.") + "…"
 
 
 def find_columns() -> int:
@@ -294,12 +364,18 @@ def find_columns() -> int:
 
 
 def find_width() -> int:
-    """Return how many columns a digest may take: those of the terminal, up to a width that reads well."""
+    """Return how many columns a digest may take.
+
+    These are those of the terminal, up to a width that reads well.
+    """
     return min(find_columns(), _WIDEST)
 
 
 def shows_colors() -> bool:
-    """Whether the output is a terminal that shows colours and links, as rich judges it; NO_COLOR wants neither."""
+    """Whether the output is a terminal that shows colours and links, as rich judges it.
+
+    NO_COLOR wants neither.
+    """
     from rich.console import Console  # noqa: PLC0415 - see above
 
     console = Console()
@@ -313,9 +389,9 @@ def writing_files() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "Check the folder and its permissions."
         raise UsageError(
-            f"{error.filename} can't be written: {error.strerror}", hint=hint
+            f"{error.filename} can't be written: {error.strerror}",
+            hint="Check the folder and its permissions.",
         ) from error
 
 
@@ -325,27 +401,34 @@ def showing_progress() -> Iterator[Callable[[str, int], None]]:
     from rich.console import Console  # noqa: PLC0415 - see above
 
     with Console(stderr=True, quiet=wants_json()).status("") as status:
-        yield lambda what, through: status.update(
-            clean(f"{what} {through:,} rows" if through else what)
-        )
+
+        def tell(what: str, through: int) -> None:
+            said = f"{what} {through:,} rows" if through else what
+            status.update(clean(said))
+
+        yield tell
 
 
 class ProgressLines:
     """Tells the verbs as lines: one for each that ended, with how long it took.
 
-    On a terminal the present verb has a line of its own that is written over. Elsewhere only what has ended is
-    printed, so that a log stays readable. With `--json` nothing is.
+    On a terminal the present verb has a line of its own that is written over. Elsewhere only what
+    has ended is printed, so that a log stays readable. With `--json` nothing is.
     """
 
     def __init__(self, *, to_stderr: bool = True, quiet: bool | None = None) -> None:
         self._err = to_stderr
         self._quiet = wants_json() if quiet is None else quiet
         self._is_terminal = (sys.stderr if to_stderr else sys.stdout).isatty() and not self._quiet
-        self._verb, self._what, self._started = "", "", monotonic()
+        self._verb = ""
+        self._what = ""
+        self._started = monotonic()
 
     def begin(self, verb: str, what: str) -> None:
         """Say that a verb begins."""
-        self._verb, self._what, self._started = verb, what, monotonic()
+        self._verb = verb
+        self._what = what
+        self._started = monotonic()
         self._overwrite(what)
 
     def update(self, text: str) -> None:
@@ -368,11 +451,8 @@ class ProgressLines:
 
     def _overwrite(self, text: str) -> None:
         if self._is_terminal:
-            put(
-                f"\r\x1b[K {self._verb:<8} {clean(text)[: find_width() - 11]}",
-                nl=False,
-                err=self._err,
-            )
+            shown = clean(text)[: find_width() - _LEFT]
+            put(f"\r\x1b[K {self._verb:<8} {shown}", nl=False, err=self._err)
 
 
 class _Veil(io.RawIOBase):
@@ -381,8 +461,10 @@ class _Veil(io.RawIOBase):
     name = ""
 
     def __init__(self, stream: TextIO, mask: Callable[[str], str]) -> None:
-        self._stream, self._mask = stream, mask
-        self._begun, self._lock = b"", threading.Lock()
+        self._stream = stream
+        self._mask = mask
+        self._begun = b""
+        self._lock = threading.Lock()
 
     def writable(self) -> bool:
         return True
@@ -392,50 +474,56 @@ class _Veil(io.RawIOBase):
 
     def write(self, data: Any) -> int:  # noqa: ANN401 - whatever holds bytes
         with self._lock:
-            lines, end, begun = (self._begun + data).rpartition(b"\n")
-            self._begun = begun
-            self._stream.write(self._mask((lines + end).decode("utf-8", "replace")))
+            lines, end, self._begun = (self._begun + data).rpartition(b"\n")
+            text = (lines + end).decode("utf-8", "replace")
+            self._stream.write(self._mask(text))
             self._stream.flush()
         return len(data)
 
     def end(self) -> None:
         """End the last line."""
-        self.write(b"\n" * bool(self._begun))
+        if self._begun:
+            self.write(b"\n")
 
 
 @contextmanager
 def veiled(option: str | None) -> Iterator[None]:
-    """Keep what is private from the log of a workflow on GitHub: where a repository is public, all can read it.
+    """Keep what is private from the log of a workflow: if a repository is public, all can read it.
 
-    It is kept from it if the database is on a branch, as that of a workflow is; `option` names the configuration.
+    It is kept from it if the database is on a branch, as that of a workflow is; `option` names
+    the configuration.
     """
-    if (mask := _find_mask(option)) is None:
+    mask = _find_mask(option)
+    if mask is None:
         yield
         return
-    veils = [_Veil(one, mask) for one in (sys.stdout, sys.stderr)]
-    out, err = (
-        io.TextIOWrapper(one, "utf-8", "replace", newline="\n", write_through=True) for one in veils
-    )
-    with redirect_stdout(out), redirect_stderr(err):
+    out = _Veil(sys.stdout, mask)
+    err = _Veil(sys.stderr, mask)
+    with redirect_stdout(_open_text(out)), redirect_stderr(_open_text(err)):
         try:
             yield
         finally:
-            for veil in veils:
-                veil.end()
+            out.end()
+            err.end()
+
+
+def _open_text(veil: _Veil) -> io.TextIOWrapper:
+    return io.TextIOWrapper(veil, "utf-8", "replace", newline="\n", write_through=True)
 
 
 def _find_mask(option: str | None) -> Callable[[str], str] | None:
-    from digest.config import find_config, open_config_or_defaults, read_environment  # noqa: PLC0415 - slow
+    # What is imported here is slow to load, and few calls need it.
+    from digest import config  # noqa: PLC0415
 
-    environ = read_environment()
+    environ = config.read_environment()
     if environ.get("GITHUB_ACTIONS") != "true":
         return None
-    from digest.inspect.findings import build_mask, list_public_log, list_unread  # noqa: PLC0415 - slow
+    from digest.inspect.findings import build_mask, list_public_log, list_unread  # noqa: PLC0415
 
     try:
-        config = open_config_or_defaults(option)
+        settings = config.open_config_or_defaults(option)
     except ConfigurationError as error:
-        path = find_config(option, environ)
+        path = config.find_config(option, environ)
         file = path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
         if "git_branch" not in file and "DIGEST_STORE_GIT_BRANCH" not in environ:
             return None
@@ -443,4 +531,4 @@ def _find_mask(option: str | None) -> Callable[[str], str] | None:
             value.strip() for name, value in environ.items() if name.startswith("DIGEST_VALUE_")
         ]
         return build_mask(list_unread(f"{error.message} {error.hint}", file, given))
-    return build_mask(list_public_log(config)) if config.store.git_branch else None
+    return build_mask(list_public_log(settings)) if settings.store.git_branch else None

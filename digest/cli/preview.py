@@ -52,7 +52,7 @@ _SUFFIXES = {
     ".json": "json",
 }
 _READ_BY_PEOPLE = ("terminal", "text")
-"""Shapes in the terminal's encoding; all others name their own, and are shown as they would be sent."""
+"""Shapes in the terminal's encoding; all others name their own, and are shown as they are sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +67,23 @@ class Chosen:
 
 def choosing(command: Callable[..., T]) -> Callable[..., T]:
     """Give a command the arguments that choose a digest: those of `_choose_digest`."""
-    numbered = click.option(
-        "--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number."
+    options = (
+        click.option(
+            "--digest", "number", type=click.IntRange(1, LARGEST_ID), help="The one of this number."
+        ),
+        click.option(
+            "--date",
+            "day",
+            type=click.DateTime(["%Y-%m-%d"]),
+            metavar="YYYY-MM-DD",
+            help="The one of this day.",
+        ),
+        click.option("--next", "wants_next", is_flag=True, help="The one that would go out now."),
+        click.argument("name", metavar="SUBSCRIPTION"),
     )
-    dated = click.option(
-        "--date",
-        "day",
-        type=click.DateTime(["%Y-%m-%d"]),
-        metavar="YYYY-MM-DD",
-        help="The one of this day.",
-    )
-    upcoming = click.option(
-        "--next", "wants_next", is_flag=True, help="The one that would go out now."
-    )
-    return click.argument("name", metavar="SUBSCRIPTION")(upcoming(dated(numbered(command))))
+    for add_option in options:
+        command = add_option(command)
+    return command
 
 
 @click.command()
@@ -104,8 +107,9 @@ def command(
 ) -> None:
     """Show a subscription's digest in any shape; nothing is sent.
 
-    You see what waits for its next digest. If nothing waits, you see its last one. A digest that was planned
-    is shown as it was. The link to unsubscribe is left out, because each reader has another.
+    You see what waits for its next digest. If nothing waits, you see its last one. A digest that
+    was planned is shown as it was. The link to unsubscribe is left out, because each reader has
+    another.
 
     \b
     digest preview perf-team
@@ -134,12 +138,15 @@ def _choose_shape(output: Path | None) -> str:
     """Return what a file's ending says, or the terminal's view if there is no file."""
     if output is None:
         return "terminal"
-    if output.suffix.lower() not in _SUFFIXES:
+    ending = output.suffix.lower()
+    if ending not in _SUFFIXES:
+        endings = " ".join(_SUFFIXES)
+        shapes = ", ".join(_SHAPES)
         raise UsageError(
             f"the ending of {output} does not say what to write",
-            hint=f"Endings that say it: {' '.join(_SUFFIXES)}. Or name it with --as: {', '.join(_SHAPES)}.",
+            hint=f"Endings that say it: {endings}. Or name it with --as: {shapes}.",
         )
-    return _SUFFIXES[output.suffix.lower()]
+    return _SUFFIXES[ending]
 
 
 def _choose_digest(
@@ -152,68 +159,80 @@ def _choose_digest(
     wants_next: bool,
 ) -> Chosen:
     """Find a digest by number, of a day, or the next; else what waits, or the last one."""
-    if sum((number is not None, day is not None, wants_next)) > 1:
+    is_numbered = number is not None
+    is_dated = day is not None
+    if [is_numbered, is_dated, wants_next].count(True) > 1:
         raise UsageError("give one of --digest, --date and --next")
     due = require_subscription(site.config, conn, name, include_ended=True)
-    digest = load_numbered(conn, due, number) if number is not None else None
-    if due.state != SubscriptionState.ENDED and (wants_next or (number is None and day is None)):
+    is_waiting = False
+    digest = None
+    if number is not None:
+        digest = load_numbered(conn, due, number)
+    elif day is None and due.state != SubscriptionState.ENDED:
         digest = preview_digest(conn, site, due)
-    is_waiting = digest is not None and number is None
+        is_waiting = digest is not None
     if digest is None and not wants_next:
-        digest = find_digest(conn, due, day and day.date(), site.config.zone)
+        digest = find_digest(conn, due, day.date() if day else None, site.config.zone)
     if digest is None:
-        what = f"it has had no digest{f' of {day:%a %-d %b %Y}' if day else ''}"
+        nothing = "nothing waits for it"
+        if not wants_next:
+            of_day = f" of {day:%a %-d %b %Y}" if day else ""
+            nothing = f"it has had no digest{of_day}"
         raise UnknownName(
-            f"there is nothing to show of {name}: {'nothing waits for it' if wants_next else what}",
+            f"there is nothing to show of {name}: {nothing}",
             hint=f"`digest subscription show {name}` lists its digests.",
         )
-    digest = digest.hide_library() if due.is_personal else digest  # what people like is theirs
-    papers = count(len(digest.entries), "paper")
-    sent = any(
-        one.delivery.state is DeliveryState.SENT for one, _ in load_deliveries(conn, digest.id)
-    )
-    what = (
-        f"digest {digest.id} of {name}: {papers}, {'already sent' if sent else 'as it was planned'}"
-    )
-    what = f"what waits for {name}: {papers}, not planned yet" if is_waiting else what
+    if due.is_personal:  # what people like is theirs
+        digest = digest.hide_library()
+    what = _describe(conn, digest, name, is_waiting=is_waiting)
     return Chosen(due, digest, make_preview_links(conn, site, digest), what)
 
 
+def _describe(conn: Connection, digest: Digest, name: str, *, is_waiting: bool) -> str:
+    """Say which digest it is, and whether it was sent."""
+    papers = count(len(digest.entries), "paper")
+    if is_waiting:
+        return f"what waits for {name}: {papers}, not planned yet"
+    deliveries = load_deliveries(conn, digest.id)
+    is_sent = any(one.delivery.state is DeliveryState.SENT for one, _ in deliveries)
+    state = "already sent" if is_sent else "as it was planned"
+    return f"digest {digest.id} of {name}: {papers}, {state}"
+
+
 def _render(conn: Connection, site: Site, chosen: Chosen, shape: str) -> bytes:
-    renderer, digest, links = site.renderer, chosen.digest, chosen.links
+    renderer = site.renderer
+    digest = chosen.digest
     match shape:
         case "page":
-            text = renderer.render_page(digest, links)
+            text = renderer.render_page(digest, chosen.links)
         case "text":
-            text = renderer.render_text(digest, links)
+            text = renderer.render_text(digest, chosen.links)
         case "mail":
             return _render_for(site, chosen, "mailto:reader@example.org")[0]
         case "slack":
-            text = _write_json(
-                [json.loads(body) for body in _render_for(site, chosen, "slack:#channel")]
-            )
+            bodies = _render_for(site, chosen, "slack:#channel")
+            text = _write_json([json.loads(body) for body in bodies])
         case "json":
-            text = _write_json(json.loads(_render_for(site, chosen, "webhook:preview")[0])["data"])
+            body, *_ = _render_for(site, chosen, "webhook:preview")
+            text = _write_json(json.loads(body)["data"])
         case "feed":
             return renderer.render_feed(load_feed(conn, site, chosen.due), "atom")
         case _:
             text = renderer.render_terminal(
-                digest,
-                width=find_width(),
-                color=shows_colors(),
-                limit=None,
+                digest, width=find_width(), color=shows_colors(), limit=None
             )
     return text.encode("utf-8", "backslashreplace")
 
 
 def _render_for(site: Site, chosen: Chosen, stand_in: str) -> list[bytes]:
     """Render all parts for the subscription's own destination of a kind, or one in its place."""
-    other = Destination.parse(stand_in)
-    own = [one for one in chosen.due.subscription.destinations if one.kind is other.kind]
-    return [
-        message.body
-        for message in render_parts(site, chosen.digest, (own or [other])[0], chosen.links)
-    ]
+    place = Destination.parse(stand_in)
+    for own in chosen.due.subscription.destinations:
+        if own.kind is place.kind:
+            place = own
+            break
+    messages = render_parts(site, chosen.digest, place, chosen.links)
+    return [message.body for message in messages]
 
 
 def _write_json(value: object) -> str:
@@ -222,7 +241,10 @@ def _write_json(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A digest sent to a place of the operator's: in how many messages, or why it was not taken, "" if it was."""
+    """A digest sent to a place of the operator's.
+
+    `messages` is in how many, `error` why it was not taken; "" if it was.
+    """
 
     to: str
     messages: int
@@ -245,31 +267,36 @@ class Trials:
 def _show_trials(trials: Trials) -> Iterator[Part]:
     yield trials.digest
     for one in trials.sent:
-        yield f"  {one.to}: " + (
-            f"not taken: {one.error}" if one.error else f"sent, {count(one.messages, 'message')}"
-        )
+        if one.error:
+            yield f"  {one.to}: not taken: {one.error}"
+        else:
+            yield f"  {one.to}: sent, {count(one.messages, 'message')}"
 
 
 @click.command()
 @choosing
 @answers(_show_trials)
 @click.pass_context
-def command_send(ctx: click.Context, /, **choice: Any) -> Trials:  # noqa: ANN401 - as `choosing` gives
+def command_send(
+    ctx: click.Context,
+    /,
+    **choice: Any,  # noqa: ANN401 - as `choosing` gives
+) -> Trials:
     """Send a digest to yourself, to try how it arrives.
 
-    It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked as sent. Exit
-    code 4 if a place did not take it.
+    It goes to the places that alarms.to names. Its readers get nothing, and nothing is marked
+    as sent. Exit code 4 if a place did not take it.
     """
     with opened(ctx, create=False, warns=True) as site:
-        if not site.config.alarms.to:
+        places = site.config.alarms.to
+        if not places:
             raise UsageError(
                 "no address of yours", hint='Add `to = "mailto:you@example.org"` under [alarms].'
             )
         with site.store.read() as conn:
             chosen = _choose_digest(conn, site, **choice)
-        return Trials(
-            chosen.what, tuple(_try(site, chosen, place) for place in site.config.alarms.to)
-        )
+        sent = tuple(_try(site, chosen, place) for place in places)
+        return Trials(chosen.what, sent)
 
 
 def _try(site: Site, chosen: Chosen, place: Destination) -> Trial:
@@ -277,6 +304,7 @@ def _try(site: Site, chosen: Chosen, place: Destination) -> Trial:
         wanted = chosen.due.subscription
         is_own = place in wanted.destinations and site.config.find_reader(wanted) is not None
         digest = chosen.digest if is_own else chosen.digest.hide_library()
-        return Trial(str(place), len(send_trial(site, digest, place, chosen.links)), "")
+        messages = send_trial(site, digest, place, chosen.links)
     except DigestError as error:
         return Trial(str(place), 0, error.message)
+    return Trial(str(place), len(messages), "")

@@ -1,4 +1,4 @@
-"""`digest query` and `digest try`: how a query is read, what it brings, what another wording changes."""
+"""`digest query` and `digest try`: how a query is read, what it brings, what other words change."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ from digest.inspect.queries import (
     DaySpan,
     QueryList,
     QueryReading,
+    QueryStatus,
     Rewording,
     compare_wordings,
     find_stored,
@@ -51,14 +52,15 @@ from digest.model.clock import write_day, write_with_zone
 from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Digest
 from digest.model.numbers import count
-from digest.query import Or
+from digest.query import Or, Query
 from digest.query.description import guess_person
 from digest.query.tree import Prefix, walk_conditions
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.render.terminal import write_papers
 from digest.tex import to_plain
 
-_WIDEST_TEXT, _LONGEST_HEADING = 60, 160
+_WIDEST_TEXT = 60
+_LONGEST_HEADING = 160
 _LEFT = 14
 """Columns that an id takes beside a title."""
 
@@ -69,24 +71,25 @@ def command() -> None:
 
 
 def _show_list(listed: QueryList) -> Iterator[Part]:
-    rows = [
-        (
-            query.name if query.name != query.text else "–",
-            cut(query.text, _WIDEST_TEXT),
-            write_brief(query.volume) if query.canonical else "unreadable",
-            " ".join(query.subscriptions) or "nobody follows it",
-        )
-        for query in listed.queries
-    ]
+    rows = [_describe_query(query) for query in listed.queries]
     empty = listed.edited or "No queries yet. `digest add` adds one, then `digest run`."
     yield table(("QUERY", "TEXT", "NEW PAPERS", "SUBSCRIPTIONS"), rows, empty=empty)
-    if listed.queries and listed.edited:
+    if rows and listed.edited:
         yield f"\n{listed.edited}"
     for query in listed.queries:
-        if query.problem:
-            yield f"\n{query.name} can't be read: {query.problem}"
-        if query.problem and query.canonical:
-            yield f"Until it is mended, {query.name} goes on as: {cut(query.canonical, _WIDEST_TEXT)}"
+        if not query.problem:
+            continue
+        yield f"\n{query.name} can't be read: {query.problem}"
+        if query.canonical:
+            before = cut(query.canonical, _WIDEST_TEXT)
+            yield f"Until it is mended, {query.name} goes on as: {before}"
+
+
+def _describe_query(query: QueryStatus) -> tuple[str, ...]:
+    name = query.name if query.name != query.text else "–"
+    volume = write_brief(query.volume) if query.canonical else "unreadable"
+    followers = " ".join(query.subscriptions) or "nobody follows it"
+    return (name, cut(query.text, _WIDEST_TEXT), volume, followers)
 
 
 @command.command("list")
@@ -99,37 +102,49 @@ def list_(ctx: click.Context) -> QueryList:
 
 
 def _show_reading(reading: QueryReading) -> Iterator[Part]:
-    lines = []
-    if reading.name:
-        lines = [
-            (reading.name if reading.name != reading.query else "query", reading.query),
-            ("followed by", ", ".join(reading.subscriptions) or "no subscription"),
-        ]
-    lines.append(("read as", "\n".join(reading.outline)))
-    lines += [("as a query", reading.pasted_as)] if reading.pasted_as else []
-    lines += [("in one form", reading.canonical), ("arXiv is asked", reading.arxiv)]
+    lines = list(_describe_reading(reading))
     for note in reading.notes:
-        place = QueryError(
-            text=reading.pasted_as or reading.query, position=note.position
-        ).pointer()
-        lines += [(style("note", fg="yellow"), style(note.message, fg="yellow")), ("", place)]
-    volume = "Not known: the last days are not stored. `digest try` asks arXiv."
-    if reading.span is not None and reading.checked_at is not None:
-        volume = f"{reading.volume}\n{describe_span(reading.span, reading.here)}. Stored here, last checked"
-        volume += f" {write_with_zone(reading.checked_at, reading.here.zone, reading.here.now)}."
-    yield labelled([*lines, ("volume", volume)], is_bold=False)
+        text = reading.pasted_as or reading.query
+        place = QueryError(text=text, position=note.position).pointer()
+        lines.append((style("note", fg="yellow"), style(note.message, fg="yellow")))
+        lines.append(("", place))
+    lines.append(("volume", _describe_volume(reading)))
+    yield labelled(lines, is_bold=False)
     if reading.papers:
-        yield Block(
-            mark_ours(write_papers(reading.papers, width=find_width(), color=shows_colors()))
-        )
+        text = write_papers(reading.papers, width=find_width(), color=shows_colors())
+        yield Block(mark_ours(text))
+
+
+def _describe_reading(reading: QueryReading) -> Iterator[tuple[str, str]]:
+    """Yield how a query was written and how it is read, each below its label."""
+    if reading.name:
+        yield reading.name if reading.name != reading.query else "query", reading.query
+        yield "followed by", ", ".join(reading.subscriptions) or "no subscription"
+    yield "read as", "\n".join(reading.outline)
+    if reading.pasted_as:
+        yield "as a query", reading.pasted_as
+    yield "in one form", reading.canonical
+    yield "arXiv is asked", reading.arxiv
+
+
+def _describe_volume(reading: QueryReading) -> str:
+    here = reading.here
+    if reading.span is None or reading.checked_at is None:
+        return "Not known: the last days are not stored. `digest try` asks arXiv."
+    days = describe_span(reading.span, here)
+    checked = write_with_zone(reading.checked_at, here.zone, here.now)
+    return f"{reading.volume}\n{days}. Stored here, last checked {checked}."
 
 
 def describe_span(span: DaySpan, here: Here) -> str:
     """Say on which days papers were submitted."""
-    whole, begun, today = span.whole, span.begun, here.now
-    days = f"Submitted on {count(len(whole), 'day')}"
-    days += f", {write_day(whole[0], today)} to {write_day(whole[-1], today)} (UTC)"
-    return days + (f", and so far on the {count(len(begun), 'day')} since" if begun else "")
+    whole = count(len(span.whole), "day")
+    first = write_day(span.whole[0], here.now)
+    last = write_day(span.whole[-1], here.now)
+    days = f"Submitted on {whole}, {first} to {last} (UTC)"
+    if span.begun:
+        days += f", and so far on the {count(len(span.begun), 'day')} since"
+    return days
 
 
 @command.command()
@@ -146,8 +161,8 @@ def describe_span(span: DaySpan, here: Here) -> str:
 def show(ctx: click.Context, text: str, *, limit: int) -> QueryReading:
     """Show how a query is read, what it brings, and what came lately.
 
-    NAME is a saved query. QUERY is a text, or an address of an arXiv search. Nothing is asked of arXiv: what
-    is counted is stored here.
+    NAME is a saved query. QUERY is a text, or an address of an arXiv search. Nothing is asked
+    of arXiv: what is counted is stored here.
     """
     with opened_workbench(ctx) as bench:
         name, query = bench.find_query(text, others=())
@@ -169,7 +184,7 @@ def remove(ctx: click.Context, name: str) -> FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a query brings: its first digest, what its author should know, and how much it is, in words.
+    """What a query brings: its first digest, notes for its author, and how much it is, in words.
 
     `follow` says how to get new papers from now on; "" if they are saved for already.
     """
@@ -200,27 +215,33 @@ def _show_answer(trial: Trial | Comparison) -> Iterator[Part]:
         yield from _show_comparison(trial)
         return
     digest = trial.digest
-    yield from (Aside(f"note: {note}") for note in trial.notes)
+    for note in trial.notes:
+        yield Aside(f"note: {note}")
     text = Renderer().render_terminal(
         digest, width=find_width(), color=shows_colors(), limit=digest.shown
     )
     yield Block(mark_ours(text))
     yield f"Volume: {trial.volume}."
-    if not digest.entries and (person := guess_person(trial.query)):
+    person = None if digest.entries else guess_person(trial.query)
+    if person:
         yield quote_as_called(f"For a person's papers: `digest try {shlex.quote(person)}`")
-    yield from [trial.follow] * bool(trial.follow)
+    if trial.follow:
+        yield trial.follow
 
 
 def _show_comparison(compared: Comparison) -> Iterator[Part]:
-    here, moved = compared.here, compared.papers
-    for sign, asked in (("−", compared.old), ("+", compared.new)):
-        yield f"{sign} {asked}"
+    here = compared.here
+    moved = compared.papers
+    yield f"− {compared.old}"
+    yield f"+ {compared.new}"
     source = "From arXiv's search."
     if compared.checked_at is not None:
-        source = f"Stored here, last checked {write_with_zone(compared.checked_at, here.zone, here.now)}."
+        checked = write_with_zone(compared.checked_at, here.zone, here.now)
+        source = f"Stored here, last checked {checked}."
     yield f"{describe_span(compared.span, here)}. {source}"
-    numbers = f"{len(moved.lost):,} lost, {len(moved.kept):,} kept"
-    yield style(f"\n{count(len(moved.gained), 'paper')} gained, {numbers}", bold=True)
+    gained = count(len(moved.gained), "paper")
+    heading = f"\n{gained} gained, {len(moved.lost):,} lost, {len(moved.kept):,} kept"
+    yield style(heading, bold=True)
     yield from _show_side("+", "green", moved.gained, "old", compared.limit)
     yield from _show_side("−", "red", moved.lost, "new", compared.limit)
 
@@ -228,16 +249,15 @@ def _show_comparison(compared: Comparison) -> Iterator[Part]:
 def _show_side(
     sign: str, color: str, moved: Sequence[ChangedPaper], other: str, most: int
 ) -> Iterator[Part]:
+    room = find_width() - _LEFT
+    mark = style(sign, fg=color)
     lines = []
     for one in moved[:most]:
-        title = cut(to_plain(one.paper.title), find_width() - _LEFT)
-        why = cut(
-            f"by {', '.join(one.met)}; for the {other} one it {one.why_not}",
-            2 * (find_width() - _LEFT),
-        )
-        lines.append(
-            (f"{style(sign, fg=color)} {one.paper.id}", f"{title}\n{style(why, dim=True)}")
-        )
+        title = cut(to_plain(one.paper.title), room)
+        met = ", ".join(one.met)
+        why = cut(f"by {met}; for the {other} one it {one.why_not}", 2 * room)
+        text = f"{title}\n{style(why, dim=True)}"
+        lines.append((f"{mark} {one.paper.id}", text))
     if lines:
         yield labelled(lines, is_bold=False)
     if len(moved) > most:
@@ -301,28 +321,20 @@ def command_try(
         if old is not None:
             return _compare(bench, bench.find_query(old), asked, days or 30, limit)
         query = asked.query
-        change = plan_addition(ctx, query, name, **following) if name is not None else None
+        change = None
+        if name is not None:
+            change = plan_addition(ctx, query, name, **following)
         with bench.asking() as client:
             say(f"asking arXiv for {query.text} …", err=True)
             digest = try_query(client, bench.clock, query, days=days or 7, show=limit)
+    own_notes = []
     follow = ""
-    if change is None:
-        is_set_up = find_config(ctx.obj["config_path"], read_environment()).exists()
-        follow = "To get new ones from now on, add --save NAME to this command."
-        follow = (
-            follow
-            if is_set_up
-            else f"To get new ones from now on: `digest init --query {shlex.quote(text)}`"
-        )
-        follow = (
-            f"This brings nothing: {query.futility}." if query.futility else quote_as_called(follow)
-        )
-    own = (
-        [note.message for note in query.notes] if change is None else []
-    )  # else the change has them
+    if change is None:  # else the change has the query's own notes
+        own_notes = [note.message for note in query.notes]
+        follow = _say_how_to_follow(ctx, text, query)
     return Trial(
         query=query.text,
-        notes=(*own, *note_found(query, digest)),
+        notes=(*own_notes, *note_found(query, digest)),
         digest=digest,
         volume=describe_found(digest),
         follow=follow,
@@ -330,32 +342,43 @@ def command_try(
     )
 
 
+def _say_how_to_follow(ctx: click.Context, text: str, query: Query) -> str:
+    if query.futility:
+        return f"This brings nothing: {query.futility}."
+    if find_config(ctx.obj["config_path"], read_environment()).exists():
+        return quote_as_called("To get new ones from now on, add --save NAME to this command.")
+    start = f"digest init --query {shlex.quote(text)}"
+    return quote_as_called(f"To get new ones from now on: `{start}`")
+
+
 def _compare(
     bench: Workbench, old: NamedQuery, new: NamedQuery, days: int, limit: int
 ) -> Comparison:
-    """Compare two queries over the same days: those that are stored, or as arXiv's search has them."""
-    either, progress = Or((old.query.tree, new.query.tree)), ProgressLines()
+    """Compare two queries over the same days: stored ones, or as arXiv's search has them."""
+    either = Or((old.query.tree, new.query.tree))
+    progress = ProgressLines()
     asked = list_submission_days(bench.here.now, days)
     found = find_stored(bench.store, either, bench.here.now, days, progress)
     if found is None or found.span.dates[0] > asked.dates[0]:
-        if any(condition.prefix is Prefix.LICENCE for condition in walk_conditions(either)):
-            say(
-                "note: arXiv's search gives no licences, so each paper counts as one without.",
-                err=True,
-            )
+        asks_licence = any(one.prefix is Prefix.LICENCE for one in walk_conditions(either))
+        if asks_licence:
+            note = "note: arXiv's search gives no licences, so each paper counts as one without."
+            say(note, err=True)
         with bench.asking() as client:
             found = search_days(client, either, asked, progress)
-    for note in new.query.notes:
-        say(f"note: {note.message}", err=True)
-    before, after = (
-        f"{one.name}  {cut(one.query.text, _LONGEST_HEADING)}".lstrip() for one in (old, new)
-    )
+    for remark in new.query.notes:
+        say(f"note: {remark.message}", err=True)
     return Comparison(
         here=bench.here,
-        old=before,
-        new=after,
+        old=_write_heading(old),
+        new=_write_heading(new),
         span=found.span,
         checked_at=found.checked_at,
         papers=compare_wordings(old.query, new.query, found.papers),
         limit=limit,
     )
+
+
+def _write_heading(one: NamedQuery) -> str:
+    text = cut(one.query.text, _LONGEST_HEADING)
+    return f"{one.name}  {text}".lstrip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -16,11 +16,11 @@ from digest.inspect.coverage import find_next_check
 from digest.inspect.here import Here
 from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
+from digest.inspect.schedule import find_other_schedule
 from digest.inspect.status import (
     Trouble,
     describe_breaker,
     find_mistakes,
-    find_other_schedule,
     find_stuck,
     is_said,
     join_causes,
@@ -52,7 +52,8 @@ class Run:
     """What one pass did, without the papers of its digests.
 
     It names the messages that are retried, and those that are held for the operator.
-    `is_checked`: what arXiv shows by now was checked to its end; if not, `next_poll_at` is the next check (UTC).
+    `is_checked`: what arXiv shows by now was checked to its end; if not, `next_poll_at` is the
+    next check (UTC).
     `schedule` is what is amiss with that of the workflow; "" for nothing.
     """
 
@@ -98,66 +99,95 @@ def _show(answer: Run | Busy | Foresight) -> Iterator[Part]:
 
 
 def _preview_run(found: Foresight) -> Iterator[Part]:
-    rows = [
-        (
-            one.line.settings.name,
-            one.edit or ("now" if one.is_due else describe_next_digest(found.here, one.line)),
-            "–" if one.papers is None or not one.is_due else one.papers,
-            ", ".join(map(found.here.show, one.line.settings.destinations)),
-        )
-        for one in found.subscriptions
-    ]
+    rows = [_describe_foreseen(found.here, one) for one in found.subscriptions]
     yield table(("SUBSCRIPTION", "WHEN", "PAPERS", "TO"), rows, empty=found.edited or NONE_YET)
-    if ready := found.messages_waiting:
-        yield f"{count(ready, 'message')} of earlier digests {'waits' if ready == 1 else 'wait'} to be sent."
+    ready = found.messages_waiting
+    if ready:
+        verb = "waits" if ready == 1 else "wait"
+        yield f"{count(ready, 'message')} of earlier digests {verb} to be sent."
     if found.edited and rows:
         yield f"\n{found.edited}"
-    yield from (f"\n{one.what}. {one.remedy}" for one in found.problems)
-    yield "\nNothing was asked, stored or sent. What arXiv has announced since the last check would be added."
-
-
-def _print_report(run: Run) -> Iterator[Part]:
-    report, here = run.report, run.here
-    if report.corrections is not None:
-        moments = (f"{what} {number}" for what, number in report.corrections.items())
-        yield f"This machine's clock counts. Put right: {', '.join(moments) or 'nothing'}."
-    yield from map(Aside, report.config.doubts)
-    yield from (f"{remark}." for remark in report.config.remarks)
-    yield from [Aside(run.schedule)] * bool(run.schedule)
-    yield from _print_poll(run)
-    yield from map(Aside, report.libraries.troubles)
-    yield from _print_deliveries(run)
-    yield from _print_waiting(here, run.waiting)
-    if report.waiting and not run.retried:
-        yield f"{count(report.waiting, 'message')} not sent yet: `digest delivery list --state waiting`."
-    if report.in_doubt.first_at is not None:
-        doubtful = count(report.in_doubt.number, "message")
-        since = write_with_zone(report.in_doubt.first_at, here.zone, here.now)
-        yield f"{doubtful} may have arrived. Digest checks that from {since} on (`digest delivery list`)."
-    yield from (f"{one.what.rstrip('.')}. {one.remedy}" for one in (*run.retried, *run.held))
-    yield from (
-        Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}")
-        for alarm in report.watch.due
-        if not is_said(alarm, run.retried)
+    for one in found.problems:
+        yield f"\n{one.what}. {one.remedy}"
+    yield (
+        "\nNothing was asked, stored or sent. "
+        "What arXiv has announced since the last check would be added."
     )
 
 
+def _describe_foreseen(here: Here, one: ForeseenRun) -> tuple[str | int, ...]:
+    settings = one.line.settings
+    if one.edit:
+        when = one.edit
+    elif one.is_due:
+        when = "now"
+    else:
+        when = describe_next_digest(here, one.line)
+    papers = one.papers if one.is_due and one.papers is not None else "–"
+    places = ", ".join(map(here.show, settings.destinations))
+    return (settings.name, when, papers, places)
+
+
+def _print_report(run: Run) -> Iterator[Part]:
+    report = run.report
+    if report.corrections is not None:
+        moments = [f"{what} {number}" for what, number in report.corrections.items()]
+        righted = ", ".join(moments) or "nothing"
+        yield f"This machine's clock counts. Put right: {righted}."
+    yield from map(Aside, report.config.doubts)
+    for remark in report.config.remarks:
+        yield f"{remark}."
+    if run.schedule:
+        yield Aside(run.schedule)
+    yield from _print_poll(run)
+    yield from map(Aside, report.libraries.troubles)
+    yield from _print_deliveries(run)
+    yield from _print_waiting(run.here, run.waiting)
+    yield from _print_unsent(run)
+    for alarm in report.watch.due:
+        if not is_said(alarm, run.retried):
+            yield Aside(f"ATTENTION: {alarm.what}. {alarm.remedy}")
+
+
+def _print_unsent(run: Run) -> Iterator[Part]:
+    """Say which messages wait, which may have arrived, and what keeps others back."""
+    here = run.here
+    waiting = run.report.waiting
+    if waiting and not run.retried:
+        messages = count(waiting, "message")
+        yield f"{messages} not sent yet: `digest delivery list --state waiting`."
+    in_doubt = run.report.in_doubt
+    if in_doubt.first_at is not None:
+        messages = count(in_doubt.number, "message")
+        since = write_with_zone(in_doubt.first_at, here.zone, here.now)
+        yield (
+            f"{messages} may have arrived. "
+            f"Digest checks that from {since} on (`digest delivery list`)."
+        )
+    for one in (*run.retried, *run.held):
+        what = str(one.what).rstrip(".")
+        yield f"{what}. {one.remedy}"
+
+
 def _print_poll(run: Run) -> Iterator[Part]:
-    poll, breaker = run.report.poll, run.breaker
-    again = write_with_zone(run.next_poll_at, run.here.zone, run.here.now)
+    poll = run.report.poll
+    here = run.here
+    again = write_with_zone(run.next_poll_at, here.zone, here.now)
     if poll.failures and poll.runs:
         yield f"arXiv answered only in part. The next check, from {again} on, asks for the rest."
     elif poll.failures:
-        yield f"arXiv could not be checked. The next check, from {again} on, finds what was announced meanwhile."
-    elif not poll.was_due and breaker.seconds:
-        yield f"No check was made: {describe_breaker(breaker)[0]}."
-    elif not poll.was_due:
         yield (
-            f"No check of arXiv was due: {poll.why_not or 'nothing to ask'}"
-            " (`digest run --now` checks right away)."
+            "arXiv could not be checked. "
+            f"The next check, from {again} on, finds what was announced meanwhile."
         )
+    elif not poll.was_due and run.breaker.seconds:
+        why, *_ = describe_breaker(run.breaker)
+        yield f"No check was made: {why}."
+    elif not poll.was_due:
+        why = poll.why_not or "nothing to ask"
+        yield f"No check of arXiv was due: {why} (`digest run --now` checks right away)."
     elif poll.caught_up:
-        yield f"Caught up with {_describe_announcements(poll, run.here.now)}."
+        yield f"Caught up with {_describe_announcements(poll, here.now)}."
     elif poll.is_bootstrap:
         yield "First check done. From now on you get only newly announced papers."
     if poll.awaiting:
@@ -165,44 +195,63 @@ def _print_poll(run: Run) -> Iterator[Part]:
 
 
 def _describe_announcements(poll: PollReport, now: datetime) -> str:
-    """Name the announcements that a check brought, each with how many papers, estimated from the order of ids."""
+    """Name the announcements that a check brought, each with how many papers.
+
+    The numbers are estimated from the order of ids.
+    """
     brought = [f"{write_day(day, now)} ({poll.announcements[day]:,} new)" for day in poll.caught_up]
     if len(brought) > _NAMED:
         brought[2:-1] = [f"… {len(brought) - 3} more …"]
-    return f"the announcements of {', '.join(brought[:-1])} and {brought[-1]}"
+    *others, last = brought
+    return f"the announcements of {', '.join(others)} and {last}"
 
 
 def _print_deliveries(run: Run) -> Iterator[Part]:
     report = run.report
-    sent = report.deliver.total
     for name in report.plan.held_by_quiet_hours:
         yield f"{name} has quiet hours now. What waits is sent by a run after them."
+    written = []
+    if report.feeds.written:
+        written.append(count(report.feeds.written, "feed file"))
+    if report.feeds.pages:
+        written.append(count(report.feeds.pages, "page"))
+    sent = report.deliver.total
     if sent:
         ways = ", ".join(f"{kind} {number}" for kind, number in sorted(report.deliver.sent.items()))
         digests = count(len(report.plan.digests), "digest")
         yield f"{digests} planned, {count(sent, 'message')} sent ({ways})."
-    elif not (report.feeds.written or report.feeds.pages):
-        waits = (
-            report.waiting or report.in_doubt.number or report.held.ids or run.waiting.subscriptions
-        )
-        is_quiet = run.is_checked and not (report.plan.digests or report.troubles or waits)
-        yield "Nothing new to send." if is_quiet else "Nothing was sent."
+    elif not written:
+        yield "Nothing new to send." if _is_quiet(run) else "Nothing was sent."
     if report.deliver.suppressed:
         yield f"{report.deliver.suppressed} not sent: the reader unsubscribed."
-    published = {"feed file": report.feeds.written, "page": report.feeds.pages}
-    if any(published.values()):
-        yield f"{', '.join(count(number, what) for what, number in published.items() if number)} written."
+    if written:
+        yield f"{', '.join(written)} written."
+
+
+def _is_quiet(run: Run) -> bool:
+    """Whether all was checked, and there is nothing that could have been sent."""
+    report = run.report
+    is_waiting = (
+        report.waiting or report.in_doubt.number or report.held.ids or run.waiting.subscriptions
+    )
+    return run.is_checked and not (report.plan.digests or report.troubles or is_waiting)
 
 
 def _print_waiting(here: Here, waiting: Waiting) -> Iterator[Part]:
     """Say of the first subscriptions what waits for each, for what, and when it goes."""
     for line in waiting.first:
         yield f"Next digest of {line.settings.name}: {describe_next_digest(here, line)}."
-    if more := waiting.subscriptions - len(waiting.first):
-        yield f"{count(waiting.papers, 'paper')} wait in all, for {more:,} more: `digest subscription list`."
+    more = waiting.subscriptions - len(waiting.first)
+    if more:
+        papers = count(waiting.papers, "paper")
+        yield f"{papers} wait in all, for {more:,} more: `digest subscription list`."
 
 
-def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:  # noqa: ARG001 - click's hook
+def _read_wait(
+    _ctx: click.Context,
+    _param: click.Parameter,
+    value: str,
+) -> timedelta:
     found = _WAIT.fullmatch(value.strip())
     if found is None:
         raise UsageError(
@@ -222,7 +271,8 @@ def _read_wait(ctx: click.Context, param: click.Parameter, value: str) -> timede
     metavar="TIME",
     default="0m",
     callback=_read_wait,
-    help="Wait for what is due within this time, such as 30m: a workflow starts early, since it may start late.",
+    help="Wait for what is due within this time, such as 30m: "
+    "a workflow starts early, since it may start late.",
 )
 @click.option("--start-new", is_flag=True, help="Begin anew if the branch with the state is gone.")
 @click.option(
@@ -244,8 +294,8 @@ def command(
 ) -> Run | Busy | Foresight:
     """Do all that is due, once: ask arXiv, match, plan, deliver.
 
-    Call it as often as you like. It asks arXiv no more often than arXiv's terms allow, and sends nothing
-    twice. While `digest serve` works on the same database, it does nothing and says so.
+    Call it as often as you like. It asks arXiv no more often than arXiv's terms allow, and sends
+    nothing twice. While `digest serve` works on the same database, it does nothing and says so.
     """
     if dry_run:
         return _look_ahead(ctx)
@@ -262,53 +312,64 @@ def command(
         except AnotherWorker as busy:
             return Busy(busy.message, _find_long_run(site))
         report.plan.digests = [replace(one, entries=()) for one in report.plan.digests]
-        here = find_here(site.config, site.clock)
-        with site.store.read() as conn:
-            held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
-            failure = None
-            if said := join_causes(report.troubles) or [one.what for one in held]:
-                failure = OutsideError(
-                    "; ".join(said),
-                    hint="`digest status` says what needs you. The rest is tried again by itself.",
-                )
-            return Run(
-                here=here,
-                report=report,
-                is_checked=load_visible(conn, site.config.arxiv.source, here.now).is_complete,
-                next_poll_at=find_next_check(conn, site.config.arxiv.source, site.clock, here.now),
-                waiting=find_waiting(conn, site.config, site.clock, here.now),
-                breaker=load_breaker(conn, site.clock),
-                retried=tuple(find_stuck(conn, (DeliveryState.READY,), here)),
-                held=held,
-                schedule=find_other_schedule(site.config, here.now.year),
-                failure=failure,
-            )
+        return _sum_up(site, report)
+
+
+def _sum_up(site: Site, report: PassReport) -> Run:
+    """Gather what is to be said of a pass, as the store has it afterwards."""
+    here = find_here(site.config, site.clock)
+    source = site.config.arxiv.source
+    with site.store.read() as conn:
+        held = tuple(find_stuck(conn, (DeliveryState.HELD,), here))
+        return Run(
+            here=here,
+            report=report,
+            is_checked=load_visible(conn, source, here.now).is_complete,
+            next_poll_at=find_next_check(conn, source, site.clock, here.now),
+            waiting=find_waiting(conn, site.config, site.clock, here.now),
+            breaker=load_breaker(conn, site.clock),
+            retried=tuple(find_stuck(conn, (DeliveryState.READY,), here)),
+            held=held,
+            schedule=find_other_schedule(site.config, here.now.year),
+            failure=_find_failure(report, held),
+        )
+
+
+def _find_failure(report: PassReport, held: Sequence[Trouble]) -> OutsideError | None:
+    said = join_causes(report.troubles) or [str(one.what) for one in held]
+    if not said:
+        return None
+    return OutsideError(
+        "; ".join(said),
+        hint="`digest status` says what needs you. The rest is tried again by itself.",
+    )
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:
     with opened(ctx, create=False) as site, site.store.read() as conn:
         here = find_here(site.config, site.clock)
+        outbox = load_open_outbox(conn, here.now)
         return Foresight(
             here=here,
             subscriptions=tuple(preview_run(conn, site)),
-            messages_waiting=load_open_outbox(conn, here.now).counts.get(DeliveryState.READY, 0),
+            messages_waiting=outbox.counts.get(DeliveryState.READY, 0),
             edited=describe_pending_edits(site.config, conn),
             problems=tuple(find_mistakes(conn, site.config)),
         )
 
 
 def _find_long_run(site: Site) -> OutsideError | None:
-    """Return an error if the other process is no `serve`, and has been at work for longer than a run takes."""
+    """Return an error if the other process is no `serve`, and has been at work for too long."""
+    now = site.clock.now()
+    longest = _LONG_RUN
     with site.store.read() as conn:
         serving = {turn.owner for turn in load_job_turns(conn)}
-        ages = [
-            site.clock.now() - one.started_at
-            for one in load_workers(conn)
-            if one.owner not in serving
-        ]
-    if not ages or max(ages) <= _LONG_RUN:
+        for one in load_workers(conn):
+            if one.owner not in serving:
+                longest = max(longest, now - one.started_at)
+    if longest == _LONG_RUN:
         return None
     return OutsideError(
-        f"another run has been at work for {write_age(max(ages))}, so nothing is sent meanwhile",
+        f"another run has been at work for {write_age(longest)}, so nothing is sent meanwhile",
         hint="It may wait for a server that does not answer. Stop it, and the next run goes on.",
     )

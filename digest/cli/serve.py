@@ -16,7 +16,7 @@ import click
 
 from digest.cli.context import load, opened
 from digest.cli.output import echo, say
-from digest.config import open_config
+from digest.config import Config, open_config
 from digest.config.addresses import split_bind
 from digest.inspect.coverage import find_next_check
 from digest.inspect.subscriptions import load_lines
@@ -37,7 +37,8 @@ _GRACE = 6.0
 """Seconds of these that work under way has to end by itself."""
 
 _MARGIN = 1.5
-"""Seconds of these that are left for the web server, and for giving up in words what the database never took."""
+"""Seconds of these that are left for the web server, and for giving up in words what the database
+never took."""
 
 _LOOK = 1.0
 
@@ -55,20 +56,16 @@ _ARENAS = -8
 def command(ctx: click.Context, *, no_web: bool) -> None:
     """Keep doing all that is due, and serve feeds and pages, until stopped.
 
-    SIGTERM or Ctrl-C stops within 15 seconds, a second one at once. SIGHUP reads an edited digest.toml.
+    SIGTERM or Ctrl-C stops within 15 seconds, a second one at once. SIGHUP reads an edited
+    digest.toml.
     """
-    stop, reload = threading.Event(), threading.Event()
+    stop = threading.Event()
+    reload = threading.Event()
     _listen(stop.set, reload.set)
-    with suppress(
-        AttributeError
-    ):  # by itself glibc keeps apart the memory that each thread once needed
+    # By itself glibc keeps apart the memory that each thread once needed.
+    with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_ARENAS, 1)
-    if branch := load(ctx, warns=True).store.git_branch:
-        raise ConfigurationError(
-            f"`digest serve` would keep the state on the branch {branch} to itself",
-            hint="Without a server, `digest run` does all that is due. For a server, remove git_branch under"
-            " [store].",
-        )
+    _refuse_branch(load(ctx, warns=True))
     with ExitStack() as stack:
         site = stack.enter_context(opened(ctx))
         stack.enter_context(lock_worker(site.store))
@@ -78,11 +75,7 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         for web in webs:
             stack.callback(web.stop)
         recover(site)
-        report = sync_config(site)
-        for doubt in report.doubts:
-            echo(doubt, err=True)
-        for remark in report.remarks:
-            echo(f"{remark}.", err=True)
+        _take_over_file(site)
         greeting = _describe(site, webs)
         schedule.start()
         for web in webs:
@@ -102,6 +95,25 @@ def command(ctx: click.Context, *, no_web: bool) -> None:
         os._exit(0)  # a thread that hangs would keep the process
 
 
+def _refuse_branch(config: Config) -> None:
+    branch = config.store.git_branch
+    if branch:
+        raise ConfigurationError(
+            f"`digest serve` would keep the state on the branch {branch} to itself",
+            hint="Without a server, `digest run` does all that is due. "
+            "For a server, remove git_branch under [store].",
+        )
+
+
+def _take_over_file(site: Site) -> None:
+    """Bring the database in line with the file, and say what is worth a word."""
+    report = sync_config(site)
+    for doubt in report.doubts:
+        echo(doubt, err=True)
+    for remark in report.remarks:
+        echo(f"{remark}.", err=True)
+
+
 def _open_webs(site: Site, schedule: Schedule) -> list[WebServer]:
     """Open what answers readers and, where that is asked for, what answers a monitor."""
     settings = site.config.web
@@ -119,9 +131,9 @@ def _wait(
     check_file: Callable[[], None],
     take_over: Callable[[], None],
 ) -> StoreError | None:
-    """Return once a stop is asked for, or the web server has ended; meanwhile take the file over when asked.
+    """Return once a stop is asked for, or the web server has ended.
 
-    If the database is another one now, return that error.
+    Meanwhile take the file over when asked. If the database is another one now, return that error.
     """
     while not stop.wait(_LOOK):
         try:
@@ -156,18 +168,20 @@ def _listen(stop: Callable[[], None], reload: Callable[[], None]) -> None:
 
 
 def _describe(site: Site, webs: list[WebServer]) -> str:
+    zone = site.config.zone
+    now = site.clock.now()
     with site.store.read() as conn:
-        live = load_lines(conn, site.config, site.clock, site.clock.now())
-        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, site.clock.now())
-    turns = [(one.next_due_at, one.settings.name) for one in live if one.next_due_at is not None]
-    is_due = next_poll_at <= site.clock.now()
-    next_look = (
-        "at once" if is_due else write_with_zone(next_poll_at, site.config.zone, site.clock.now())
-    )
+        live = load_lines(conn, site.config, site.clock, now)
+        next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, now)
+    next_look = "at once"
+    if next_poll_at > now:
+        next_look = write_with_zone(next_poll_at, zone, now)
     next_digest = "none is due"
+    turns = [(one.next_due_at, one.settings.name) for one in live if one.next_due_at is not None]
     if turns:
         due_at, name = min(turns)
-        next_digest = f"{name} {write_with_zone(due_at, site.config.zone, site.clock.now())}"
+        next_digest = f"{name} {write_with_zone(due_at, zone, now)}"
     place = f"Serving at {webs[0].url}" if webs else "Working, listening nowhere"
-    place += "".join(f" · metrics at {web.url}/metrics" for web in webs[1:])
+    for web in webs[1:]:
+        place += f" · metrics at {web.url}/metrics"
     return f"{place} · next check of arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"

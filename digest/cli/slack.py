@@ -42,10 +42,10 @@ def command() -> None:
 def manifest(*, is_private: bool) -> None:
     """Print the app's manifest: what it may do, and why.
 
-    At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install the app.
-    Put its bot token into DIGEST_SLACK_TOKEN. Type /invite in the channel, then run `digest doctor`.
+    At https://api.slack.com/apps choose "Create New App", "From a manifest", and paste it. Install
+    the app. Put its bot token into DIGEST_SLACK_TOKEN. Type /invite in the channel, then run
+    `digest doctor`.
     """
-    scopes = "\n".join(
-        f"      - {name:<17} # {why}" for name, why in list_scopes(is_private=is_private).items()
-    )
-    echo(_MANIFEST.format(scopes=scopes), nl=False)
+    scopes = list_scopes(is_private=is_private)
+    lines = [f"      - {name:<17} # {why}" for name, why in scopes.items()]
+    echo(_MANIFEST.format(scopes="\n".join(lines)), nl=False)

@@ -1,4 +1,4 @@
-"""What `digest init --start` writes beside digest.toml, so that Digest runs by itself: the table of starts."""
+"""The table of starts: what `digest init --start` writes, so that Digest runs by itself."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from digest import RELEASED_AS, __version__
 from digest.cli.commands import SECOND_NAME
 from digest.config import Config
 from digest.config.addresses import see_from
+from digest.config.declarations import variable_of
 from digest.config.display import write_toml
 from digest.config.edits import write_settings
-from digest.config.settings import INCOMING, WEBHOOK, variable_of
+from digest.config.settings import INCOMING, WEBHOOK
 from digest.config.starter import Answers, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.findings import list_secrets
-from digest.inspect.status import WORKFLOW, plan_schedule
+from digest.inspect.schedule import WORKFLOW, plan_schedule
 from digest.model.clock import Clock
-from digest.model.destinations import DestinationKind
 from digest.model.errors import UsageError
 from digest.render.contexts import WorkflowContext
 from digest.render.templates import Templates, find_shipped_templates
@@ -44,7 +44,6 @@ NEW = ".new"
 _ADDRESS = re.compile(r"""["'](?:\w+:)?([^"'@\s]+@[^"'@\s]+)["']""")
 _PLAIN = re.compile(r"[\w@%+=:,./-]*", re.ASCII)
 _ODD = re.compile(r"[^\w@+,./-]")
-_NEW_OWNER = ("digest", 1000, 1000)
 _ON_MACHINE = {"store.git_branch": None}
 
 
@@ -67,10 +66,12 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What templates see of a machine of one's own; `missing` is what is still to be written of `secrets`.
+    """What templates see of a machine of one's own.
 
-    `has_history`: there is a database beside digest.toml. `is_beside`: digest.toml was there before.
-    The words of `command` call this very program. Account and numbers are those of who calls; as root, new ones.
+    `missing` is what is still to be written of `secrets`.
+    `has_history`: there is a database beside digest.toml. `is_beside`: digest.toml was there
+    before. The words of `command` call this very program. Account and numbers are those of
+    who calls; as root, new ones.
     """
 
     command: str
@@ -91,14 +92,26 @@ class Machine:
     is_beside: bool
 
 
+class Account(NamedTuple):
+    """An account of a machine, by its name and its numbers."""
+
+    user: str
+    uid: int
+    gid: int
+
+
+_NEW_OWNER = Account("digest", 1000, 1000)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """One way to let Digest run by itself.
 
-    `files` are those it writes, if they are not empty, with their templates in `start/`; `steps` is the template
-    of what to do next. `check` refuses, before anything is asked, what can't be done with this target and package.
-    `settings` is what digest.toml says besides; None for what it must not say. If it `hides`, no
-    file but `SECRETS` holds an address or a secret.
+    `files` are those it writes, if they are not empty, with their templates in `start/`;
+    `steps` is the template of what to do next. `check` refuses, before anything is asked, what
+    can't be done with this target and package. `settings` is what digest.toml says besides;
+    None for what it must not say. If it `hides`, no file but `SECRETS` holds an address or
+    a secret.
     """
 
     files: Mapping[str, str]
@@ -111,52 +124,73 @@ class Start:
 
 def render_start(start: Start, facts: Facts) -> tuple[dict[str, str], str, str]:
     """Return the files of a start, by their paths; what to do next; what digest.toml must say."""
-    templates, seen = Templates((), find_shipped_templates()), start.see(facts)
-    files = {
-        path: templates.render(f"start/{name}", seen).rstrip() + "\n"
-        for path, name in start.files.items()
-    }
-    files = {path: text for path, text in files.items() if text.strip()}
+    templates = Templates((), find_shipped_templates())
+    seen = start.see(facts)
+    files = {}
+    for path, name in start.files.items():
+        written = templates.render(f"start/{name}", seen)
+        if written.strip():
+            files[path] = written.rstrip() + "\n"
     text = write_settings(facts.text, start.settings)
-    if start.hides:
-        text, _ = hide_addresses(facts.answers, text, facts.config.given)
-        private = [*list_secrets(facts.config), *_ADDRESS.findall(text)]
-        if left := [text[: text.index(one)].count("\n") + 1 for one in private if one in text]:
+    text = _hide_private(facts, text) if start.hides else _fill_in(facts.config.given, text)
+    steps = templates.render(f"start/{start.steps}", seen)
+    return files, steps, text
+
+
+def _hide_private(facts: Facts, text: str) -> str:
+    """Write names of variables in place of addresses; refuse a text that still tells a secret."""
+    text, _ = hide_addresses(facts.answers, text, facts.config.given)
+    private = [*list_secrets(facts.config), *_ADDRESS.findall(text)]
+    for one in private:
+        if one in text:
+            before = text[: text.index(one)]
+            line = before.count("\n") + 1
             raise UsageError(
-                f"line {left[0]} of {facts.target.name} would show everybody what is private",
+                f"line {line} of {facts.target.name} would show everybody what is private",
                 hint="Move a secret into a file, as mail.password. Write an address as $NAME.",
             )
-    elif given := facts.config.given:
-        # Nobody else reads the file here, and a service knows no variables of a shell.
-        names = "|".join(map(re.escape, given))
-        written = rf"""["']((?:[\w-]+:)?)({names})["']"""
-        text = re.sub(written, lambda found: write_toml(found[1] + given[found[2]]), text)
-    return files, templates.render(f"start/{start.steps}", seen), text
+    return text
+
+
+def _fill_in(given: Mapping[str, str], text: str) -> str:
+    """Write the values of variables in place of their names.
+
+    Nobody else reads the file here, and a service knows no variables of a shell.
+    """
+    if not given:
+        return text
+    names = "|".join(map(re.escape, given))
+    written = rf"""["']((?:[\w-]+:)?)({names})["']"""
+
+    def write_value(found: re.Match[str]) -> str:
+        kind, name = found.groups()
+        return write_toml(kind + given[name])
+
+    return re.sub(written, write_value, text)
 
 
 def read_package(text: str) -> str:
-    """Return where Digest is installed from: the one place that is named, else its release at a package index."""
+    """Return where Digest is installed from: the place named, else its release at an index."""
     if text and not _PACKAGE.fullmatch(text):
         raise UsageError(
             f"--package {text} names neither a wheel nor a commit that others can fetch",
-            hint="Write https://….whl, or git+https://…@ and the 40 digits of a commit. A file is only here.",
+            hint="Write https://….whl, or git+https://…@ and the 40 digits of a commit. "
+            "A file is only here.",
         )
     return text or RELEASED_AS
 
 
 def _check_github(target: Path, package: str) -> None:
-    folder = target.absolute().parent
     if target.name != "digest.toml":
         raise UsageError(
             "--start github writes digest.toml, under that name", hint="Name no other file."
         )
-    if not (folder / ".git").exists() and any(
-        (above / ".git").exists() for above in folder.parents
-    ):
-        hint = "Change to its top folder, or make a folder outside of it."
+    folder = target.absolute().parent
+    is_top = (folder / ".git").exists()
+    if not is_top and any((above / ".git").exists() for above in folder.parents):
         raise UsageError(
             f"{folder} is inside a git repository; GitHub reads workflows at the top alone",
-            hint=hint,
+            hint="Change to its top folder, or make a folder outside of it.",
         )
     _require_package(package, "a workflow")
 
@@ -165,59 +199,85 @@ def _require_package(package: str, what: str) -> None:
     if not package:
         raise UsageError(
             f"version {__version__} is at no package index, so {what} can't install it from there",
-            hint="Say where it is: --package https://….whl, or --package git+https://…@ and a commit,"
-            " which `git rev-parse HEAD` prints in your clone. "
+            hint="Say where it is: --package https://….whl, or --package git+https://…@ "
+            "and a commit, which `git rev-parse HEAD` prints in your clone. "
             "Whoever takes the name at an index first could run their program with your secrets.",
         )
 
 
 def _see_github(facts: Facts) -> WorkflowContext:
-    answers, config = facts.answers, facts.config
-    if own := [str(one) for one in answers.to if one.traits.is_own and str(one) != SITE]:
-        hint = "Send it by mail, to Slack, Discord or a webhook; or show it to everybody: --site."
-        raise UsageError(f"a workflow can't keep {own[0]}", hint=hint)
-    if far := [one for one in answers.library if one.startswith(("/", "..", "~"))]:
-        raise UsageError(
-            f"the library {far[0]} is outside the repository", hint="Copy it beside digest.toml."
-        )
-    secrets = {
-        "DIGEST_STORE_STATE_KEY": b64encode(facts.draw_bytes(STATE_KEY_BYTES)).decode(),
-        **hide_addresses(answers, facts.text, config.given)[1],
-    }
-    if answers.password_file != "":
-        secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
-    if answers.token_file != "":
-        secrets["DIGEST_SLACK_TOKEN"] = config.slack.token
-    secrets |= dict.fromkeys(_list_hook_variables(answers), "")
-    secrets |= {"DIGEST_ZOTERO_KEY": ""} if config.zotero.key else {}
-    secrets = {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
+    answers = facts.answers
+    config = facts.config
+    for one in answers.to:
+        if one.traits.is_own and str(one) != SITE:
+            raise UsageError(
+                f"a workflow can't keep {one}",
+                hint="Send it by mail, to Slack, Discord or a webhook; "
+                "or show it to everybody: --site.",
+            )
+    for library in answers.library:
+        if _is_outside(library):
+            raise UsageError(
+                f"the library {library} is outside the repository",
+                hint="Copy it beside digest.toml.",
+            )
     schedule, in_utc = plan_schedule(config, facts.clock.now().year)
-    named = {str(see_from(config.folder, one)) for one in config.origins.values()} - {"digest.toml"}
+    secrets = _list_workflow_secrets(facts)
+    database = config.folder / "digest.db"
     return WorkflowContext(
         schedule,
         in_utc,
         facts.package,
         {name: _quote(value) for name, value in secrets.items()},
         is_site=SITE in map(str, answers.to),
-        has_history=(config.folder / "digest.db").exists(),
-        # A sign that means more than itself to git has a backslash before it.
-        ignored=tuple(
-            re.sub(r"[\\*?\[\] ]", r"\\\g<0>", one)
-            for one in sorted(named)
-            if (config.folder / one).is_file() and not one.startswith("/")
-        ),
+        has_history=database.exists(),
+        ignored=tuple(_list_ignored(config)),
     )
+
+
+def _is_outside(path: str) -> bool:
+    """Whether a path leads out of the folder that it is read from."""
+    return path.startswith(("/", "..", "~"))
+
+
+def _list_workflow_secrets(facts: Facts) -> dict[str, str]:
+    """Return what a workflow's variables hold, by name; "" where somebody still has to say it."""
+    answers = facts.answers
+    config = facts.config
+    state_key = b64encode(facts.draw_bytes(STATE_KEY_BYTES))
+    _, addresses = hide_addresses(answers, facts.text, config.given)
+    secrets = {"DIGEST_STORE_STATE_KEY": state_key.decode(), **addresses}
+    if answers.password_file != "":
+        secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
+    if answers.token_file != "":
+        secrets["DIGEST_SLACK_TOKEN"] = config.slack.token
+    for name in _list_hook_variables(answers):
+        secrets[name] = ""
+    if config.zotero.key:
+        secrets["DIGEST_ZOTERO_KEY"] = ""
+    return {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
+
+
+def _list_ignored(config: Config) -> Iterator[str]:
+    """Yield the files that digest.toml names, as .gitignore has them: these stay here."""
+    named = {str(see_from(config.folder, one)) for one in config.origins.values()}
+    named.discard("digest.toml")
+    for one in sorted(named):
+        path = config.folder / one
+        if path.is_file() and not one.startswith("/"):
+            # A sign that means more than itself to git has a backslash before it.
+            yield re.sub(r"[\\*?\[\] ]", r"\\\g<0>", one)
 
 
 def _list_hook_variables(answers: Answers) -> Iterator[str]:
     """Yield the variables that give the addresses and secrets of webhooks."""
     for one in answers.to:
         if one.kind in INCOMING:
-            yield variable_of(f"{INCOMING[one.kind].table}.{one.address}")
-        elif one.kind is DestinationKind.WEBHOOK:
-            yield from (
-                variable_of(f"webhooks.{one.address}.{setting.name}") for setting in WEBHOOK
-            )
+            table = INCOMING[one.kind].table
+            yield variable_of(f"{table}.{one.address}")
+        elif one.traits.is_named:
+            for setting in WEBHOOK:
+                yield variable_of(f"webhooks.{one.address}.{setting.name}")
 
 
 def _quote(value: str) -> str:
@@ -242,75 +302,111 @@ def _check_machine(target: Path, _package: str) -> None:
 
 def _check_systemd(target: Path, package: str) -> None:
     _check_machine(target, package)
+    if os.getuid():
+        return
     for place in (str(target.absolute()), _find_program()[0], sys.base_prefix):
-        if not os.getuid() and place.startswith("/root/"):
-            hint = "Call it as the account that shall run it, or put all into a folder such as /srv/digest."
+        if place.startswith("/root/"):
             raise UsageError(
-                f"no other account can read {place}, and nothing should run as root", hint=hint
+                f"no other account can read {place}, and nothing should run as root",
+                hint="Call it as the account that shall run it, or put all into a folder "
+                "such as /srv/digest.",
             )
 
 
 def _find_program() -> list[str]:
-    if Path(sys.argv[0]).name == "__main__.py":
+    program = sys.argv[0]
+    if Path(program).name == "__main__.py":
         return [sys.executable, "-m", "digest"]
-    return [str(Path(shutil.which(sys.argv[0]) or sys.argv[0]).absolute())]
+    found = Path(shutil.which(program) or program)
+    return [str(found.absolute())]
 
 
 def _see_container(facts: Facts) -> Machine:
     answers = facts.answers
-    named = [one.address for one in answers.to if one.kind is DestinationKind.FILE] + [
-        *answers.library
-    ]
+    named = [*_list_files(answers), *answers.library]
     named += filter(None, (answers.password_file, answers.token_file))
-    if far := [one for one in named if one.startswith(("/", "..", "~"))]:
-        raise UsageError(
-            f"{far[0]} is outside the folder, and a container sees that alone",
-            hint="Move it there.",
-        )
+    for one in named:
+        if _is_outside(one):
+            raise UsageError(
+                f"{one} is outside the folder, and a container sees that alone",
+                hint="Move it there.",
+            )
     return _see_server(facts)
 
 
+def _list_files(answers: Answers) -> list[str]:
+    """Return the paths that digests are written to."""
+    return [one.address for one in answers.to if one.traits.is_path]
+
+
 def _see_server(facts: Facts) -> Machine:
-    answers, package, target, uid = (
-        facts.answers,
-        facts.package,
-        facts.target.absolute(),
-        os.getuid(),
-    )
-    files = {
-        "DIGEST_MAIL_PASSWORD": answers.password_file,
-        "DIGEST_SLACK_TOKEN": answers.token_file,
-    }
-    files |= dict.fromkeys(_list_hook_variables(answers))
-    secrets = {
-        name: file or name.lower()[7:].replace("_", ".", 1)
-        for name, file in files.items()
-        if file != ""
-    }
-    user, uid, gid = (pwd.getpwuid(uid).pw_name, uid, os.getgid()) if uid else _NEW_OWNER
-    written = [one.address for one in answers.to if one.kind is DestinationKind.FILE]
-    database = facts.config.store.url.removeprefix("sqlite:///")
-    if database.startswith("/") and not Path(database).is_relative_to(target.parent):
-        written.append(database)
-    with_url = f"{SECOND_NAME}[postgres] @ {package}"
+    answers = facts.answers
+    package = facts.package
+    store = facts.config.store
+    target = facts.target.absolute()
+    secrets = _list_server_secrets(answers)
+    usual = {name: _name_setting(name) for name, file in secrets.items() if file is None}
+    database = store.url.removeprefix("sqlite:///")
+    if "://" in package:
+        requirement = f"{SECOND_NAME}[postgres] @ {package}"
+    else:
+        requirement = package.replace("==", "[postgres]==")
+    account = _choose_account()
+    program = _find_program()
     return Machine(
-        command=" ".join((*_find_program(), "--config", str(target))),
+        command=" ".join([*program, "--config", str(target)]),
         folder=str(target.parent),
         file=target.name,
-        user=user,
-        uid=uid,
-        gid=gid,
+        user=account.user,
+        uid=account.uid,
+        gid=account.gid,
         is_root=not os.getuid(),
         host=facts.config.web.host,
         smtp=answers.smtp,
-        requirement=with_url if "://" in package else package.replace("==", "[postgres]=="),
-        secrets=secrets,
-        missing={name: file for name, file in secrets.items() if files[name] is None},
-        writes=tuple(dict.fromkeys(str((target.parent / one).parent) for one in written)),
+        requirement=requirement,
+        secrets={name: file or usual[name] for name, file in secrets.items()},
+        missing=usual,
+        writes=_list_written_folders(answers, database, target.parent),
         database=database,
-        has_history=Path(database).exists() or bool(facts.config.store.git_branch),
+        has_history=Path(database).exists() or bool(store.git_branch),
         is_beside=target.exists(),
     )
+
+
+def _choose_account() -> Account:
+    """Return the account that Digest shall run as: of who calls; as root, a new one."""
+    uid = os.getuid()
+    if not uid:
+        return _NEW_OWNER
+    return Account(pwd.getpwuid(uid).pw_name, uid, os.getgid())
+
+
+def _list_server_secrets(answers: Answers) -> dict[str, str | None]:
+    """Return the files of secrets, by their variables; None for one that is still to be written."""
+    secrets: dict[str, str | None] = {}
+    if answers.password_file != "":
+        secrets["DIGEST_MAIL_PASSWORD"] = answers.password_file
+    if answers.token_file != "":
+        secrets["DIGEST_SLACK_TOKEN"] = answers.token_file
+    for name in _list_hook_variables(answers):
+        secrets[name] = None
+    return secrets
+
+
+def _name_setting(variable: str) -> str:
+    """Write DIGEST_MAIL_PASSWORD as mail.password: a file that is to hold it is called so."""
+    name = variable.removeprefix("DIGEST_")
+    return name.lower().replace("_", ".", 1)
+
+
+def _list_written_folders(answers: Answers, database: str, here: Path) -> tuple[str, ...]:
+    """Return the folders that a service must be allowed to write, each once."""
+    written = _list_files(answers)
+    is_elsewhere = database.startswith("/") and not Path(database).is_relative_to(here)
+    if is_elsewhere:
+        written.append(database)
+    folders = [str((here / one).parent) for one in written]
+    return tuple(dict.fromkeys(folders))
 
 
 STARTS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from digest.config import Config, edits
 from digest.config.addresses import read_destination, write_destination
 from digest.inspect.here import Here
 from digest.inspect.subscriptions import (
+    FIRST_DIGEST_NEXT,
     SubscriptionDetail,
     SubscriptionList,
     SubscriptionStatus,
@@ -39,7 +40,6 @@ from digest.model.subscriptions import (
 )
 from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.store.digests import FIRST_DIGEST_NEXT
 from digest.store.matches import owe_first_digest
 from digest.store.subscribers import (
     LETTERS,
@@ -65,38 +65,35 @@ def command() -> None:
 
 
 def _show_list(found: SubscriptionList) -> Iterator[Part]:
-    here, lines = found.here, [line for line in found.subscriptions if not line.is_personal]
-    rows = [
-        (
-            line.settings.name,
-            _name_destinations(here, line.settings.destinations),
-            str(line.settings.cadence).replace(f" {here.zone}", ""),
-            describe_next_digest(here, line),
-        )
-        for line in lines
-    ]
+    here = found.here
+    rows = []
+    for line in found.subscriptions:
+        if not line.is_personal:
+            settings = line.settings
+            places = _name_destinations(here, settings.destinations)
+            when = str(settings.cadence).replace(f" {here.zone}", "")
+            rows.append((settings.name, places, when, describe_next_digest(here, line)))
     header = ("SUBSCRIPTION", "TO", "WHEN", f"NEXT ({here.zone_name})")
     yield table(header, rows, empty=found.edited or NONE_YET)
-    if lines and found.edited:
+    if rows and found.edited:
         yield f"\n{found.edited}"
-    if found.people:
-        people_rows = [
-            (one.address, one.state, str(one.queries), one.when, f"{one.since:%Y-%m-%d}")
-            for one in found.people
-        ]
+    people = []
+    for one in found.people:
+        since = f"{one.since:%Y-%m-%d}"
+        people.append((one.address, one.state, str(one.queries), one.when, since))
+    if people:
         yield ""
-        yield table(("PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"), people_rows, empty="")
+        yield table(("PERSON", "STATE", "SAVED QUERIES", "WHEN", "SINCE"), people, empty="")
 
 
 def _name_destinations(here: Here, places: Sequence[Destination]) -> str:
-    """Return the places in a line: all if they are short, else the first one, and how many more there are."""
+    """Return the places in a line: all if they are short, else the first, and how many more."""
     shown = [here.show(place).removeprefix("mailto:") for place in places] or ["nobody"]
     joined = ", ".join(shown)
-    return (
-        joined
-        if len(joined) <= find_columns() // 3
-        else f"{shown[0]} +{len(shown) - 1}".removesuffix(" +0")
-    )
+    others = len(shown) - 1
+    if not others or len(joined) <= find_columns() // 3:
+        return joined
+    return f"{shown[0]} +{others}"
 
 
 def describe_next_digest(
@@ -108,11 +105,18 @@ def describe_next_digest(
         return "never: it has ended, since digest.toml no longer names it"
     if not line.is_active(here.now):
         return f"paused{here.write_until(line.paused_until)}{waits}"
-    if all(destination.is_pulled for destination in line.settings.destinations):
-        return "read when fetched" if line.settings.destinations else "–"
-    if line.is_greeted or (line.next_due_at is not None and line.next_due_at <= here.now):
-        return f"{FIRST_DIGEST_NEXT if line.is_greeted else 'due, with the next run'}{waits}"
-    comes = (write or here.write)(line.next_due_at) if line.next_due_at else "as papers come"
+    places = line.settings.destinations
+    if not places:
+        return "–"
+    if all(place.is_pulled for place in places):
+        return "read when fetched"
+    due_at = line.next_due_at
+    is_due = due_at is not None and due_at <= here.now
+    if line.is_greeted or is_due:
+        turn = FIRST_DIGEST_NEXT if line.is_greeted else "due, with the next run"
+        return f"{turn}{waits}"
+    write = write or here.write
+    comes = write(due_at) if due_at else "as papers come"
     if line.awaits_check:
         check = "with the next complete check"
         comes = f"{comes}, or {check}" if line.waiting else check
@@ -132,66 +136,94 @@ def list_(ctx: click.Context) -> SubscriptionList:
 
 
 def _show_detail(detail: SubscriptionDetail) -> Iterator[Part]:
-    said = _describe(detail, detail.subscription.settings)
-    yield labelled(
-        ((label, "\n".join(filter(None, lines))) for label, lines in said.items() if any(lines)),
-        width=11,
-    )
+    said = []
+    for label, lines in _describe(detail):
+        text = "\n".join(filter(None, lines))
+        if text:
+            said.append((label, text))
+    yield labelled(said, width=11)
 
 
-def _describe(detail: SubscriptionDetail, settings: Subscription) -> dict[str, list[str]]:
-    here, line = detail.here, detail.subscription
+def _describe(detail: SubscriptionDetail) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield what is known of a subscription: a label and its lines; none if nothing is known."""
+    here = detail.here
+    line = detail.subscription
+    settings = line.settings
+    yield "name", [f"{settings.name} · “{settings.title}”"]
+    yield "follows", _list_followed(detail)
+    yield "to", [_describe_place(here, place) for place in detail.destinations]
+    yield "when", [str(settings.cadence)]
+    yield "next", [describe_next_digest(here, line)]
+    yield "kinds", [", ".join(settings.kinds)]
+    yield "when empty", [settings.when_empty]
+    if settings.quiet_hours:
+        yield "quiet hours", [str(settings.quiet_hours)]
+    excluded = ", ".join(map(str, settings.exclude_papers))
+    yield "excludes", [*_list_queries(detail, settings.exclude), excluded]
+    yield "library", settings.library
+    yield "not like", settings.not_like
+    yield "read first", _list_queries(detail, settings.read_first)
+    yield "read last", _list_queries(detail, settings.read_last)
+    yield "show", ["all" if settings.show is None else count(settings.show, "paper")]
+    yield "reads", [_describe_reading(settings)]
+    yield "brings", [line.volume]
+    yield "digests", _list_digests(detail)
+
+
+def _list_followed(detail: SubscriptionDetail) -> Iterator[str]:
+    """Yield saved queries with their names first, then those that are only a text."""
     named = {name: text for name, text in detail.queries.items() if name != text}
     width = max(map(len, named), default=0)
-    usual = "papers below saved queries" * (settings.group_by is Grouping.QUERY)
+    for name, text in named.items():
+        yield f"{name:<{width}}  {text}"
+    for name in detail.queries:
+        if name not in named:
+            yield name
 
-    def list_queries(texts: Sequence[str]) -> list[str]:
-        why = {text: f"   can't be read: {error}" for text, error in detail.unreadable.items()}
-        return [text + why.get(text, "") for text in texts]
 
-    return {
-        "name": [f"{settings.name} · “{settings.title}”"],
-        "follows": [
-            *(f"{name:<{width}}  {text}" for name, text in named.items()),
-            *(name for name in detail.queries if name not in named),
-        ],
-        "to": [_describe_place(here, place) for place in detail.destinations],
-        "when": [str(settings.cadence)],
-        "next": [describe_next_digest(here, line)],
-        "kinds": [", ".join(settings.kinds)],
-        "when empty": [settings.when_empty],
-        "quiet hours": [str(settings.quiet_hours or "")],
-        "excludes": [*list_queries(settings.exclude), ", ".join(map(str, settings.exclude_papers))],
-        "library": [*settings.library],
-        "not like": [*settings.not_like],
-        "read first": list_queries(settings.read_first),
-        "read last": list_queries(settings.read_last),
-        "show": ["all" if settings.show is None else count(settings.show, "paper")],
-        "reads": ["; ".join(filter(None, (usual, _ABSTRACTS.get(settings.abstracts, ""))))],
-        "brings": [line.volume],
-        "digests": [
-            f"{here.write(digest.planned_at)}  {count(digest.papers, 'paper')}"
-            + (f", {digest.occasion}" if digest.occasion != "scheduled" else "")
-            + f"  (digest {digest.id})"
-            for digest in detail.digests
-        ]
-        + [
-            f"`digest preview {settings.name} --digest {digest.id}` shows one"
-            for digest in detail.digests[:1]
-        ]
-        or ["none yet"],
-    }
+def _list_queries(detail: SubscriptionDetail, texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        error = detail.unreadable.get(text)
+        yield text if error is None else f"{text}   can't be read: {error}"
+
+
+def _describe_reading(settings: Subscription) -> str:
+    said = []
+    if settings.group_by is Grouping.QUERY:
+        said.append("papers below saved queries")
+    if settings.abstracts in _ABSTRACTS:
+        said.append(_ABSTRACTS[settings.abstracts])
+    return "; ".join(said)
+
+
+def _list_digests(detail: SubscriptionDetail) -> Iterator[str]:
+    """Yield the last digests, and how to see the newest."""
+    if not detail.digests:
+        yield "none yet"
+        return
+    for digest in detail.digests:
+        said = f"{detail.here.write(digest.planned_at)}  {count(digest.papers, 'paper')}"
+        if digest.occasion != "scheduled":
+            said += f", {digest.occasion}"
+        yield f"{said}  (digest {digest.id})"
+    name = detail.subscription.settings.name
+    yield f"`digest preview {name} --digest {detail.digests[0].id}` shows one"
 
 
 def _describe_place(here: Here, place: DestinationStatus) -> str:
     shown = here.show(place.destination)
     if place.state is DestinationState.ACTIVE:
         return shown
-    word = "unsubscribed" if place.state is DestinationState.UNSUBSCRIBED else "off"
-    word = "paused" if place.reason == REFUSED else word
+    if place.reason == REFUSED:
+        word = "paused"
+    elif place.state is DestinationState.UNSUBSCRIBED:
+        word = "unsubscribed"
+    else:
+        word = "off"
+    since = here.write(place.since)
     if place.reason == OPERATOR:
-        return f"{shown}   {word} {here.write(place.since)}, by the {OPERATOR}"
-    return f"{shown}   {word} since {here.write(place.since)}: {place.reason}"
+        return f"{shown}   {word} {since}, by the {OPERATOR}"
+    return f"{shown}   {word} since {since}: {place.reason}"
 
 
 @command.command()
@@ -210,36 +242,35 @@ def show(ctx: click.Context, name: str) -> SubscriptionDetail:
 @click.option(
     "--until",
     metavar="DATE",
-    help="The day it goes on: 2026-11-30, or 2026-11-30T09:00. Without it, `resume` ends the pause.",
+    help="The day it goes on: 2026-11-30, or 2026-11-30T09:00. "
+    "Without it, `resume` ends the pause.",
 )
 @click.pass_context
 def pause(ctx: click.Context, name: str, until: str | None) -> None:
     """Send NAME nothing for a while.
 
-    Papers that match during the pause wait for the first digest after it. A digest that is planned already is
-    still sent.
+    Papers that match during the pause wait for the first digest after it. A digest that is
+    planned already is still sent.
 
-    A date counts in the zone of the subscription: that of its `when`, else of its quiet hours, else New York.
-    2026-11-30T09:00Z is UTC.
+    A date counts in the zone of the subscription: that of its `when`, else of its quiet hours,
+    else New York. 2026-11-30T09:00Z is UTC.
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         due = require_subscription(bench.config, conn, name)
-        if not due.subscription.has_digests:
+        wanted = due.subscription
+        if not wanted.has_digests:
             raise UsageError(
                 f"{name} is only a feed: it sends nothing that could be paused.",
                 hint=f"`digest subscription show {name}` says where it goes.",
             )
-        moment = None
+        end = None
         if until:
-            moment = read_pause_end(
-                until, choose_zone(due.subscription.cadence, due.subscription.quiet_hours)
-            )
-            if moment <= bench.here.now:
+            end = read_pause_end(until, choose_zone(wanted.cadence, wanted.quiet_hours))
+            if end <= bench.here.now:
                 raise UsageError(f"{until} is over already.", hint="Write a later date.")
-        pause_digests(conn, due, moment, at=bench.here.now)
-    say(
-        f"{name} is paused{bench.here.write_until(moment)}. What matches meanwhile waits for the next digest."
-    )
+        pause_digests(conn, due, end, at=bench.here.now)
+    paused = f"{name} is paused{bench.here.write_until(end)}."
+    say(f"{paused} What matches meanwhile waits for the next digest.")
     say(f"To end the pause sooner: `digest subscription resume {name}`")
 
 
@@ -252,11 +283,10 @@ def resume(ctx: click.Context, name: str) -> None:
         due = require_subscription(bench.config, conn, name)
         resume_digests(conn, due, at=bench.here.now)
         coming = _describe_next(conn, bench, name)
-    say(
-        f"{name} goes on. {coming}"
-        if due.state == SubscriptionState.PAUSED
-        else f"{name} is not paused."
-    )
+    if due.state == SubscriptionState.PAUSED:
+        say(f"{name} goes on. {coming}")
+    else:
+        say(f"{name} is not paused.")
 
 
 def _describe_next(conn: Connection, bench: Installation, name: str) -> str:
@@ -295,21 +325,24 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 
     ADDRESS is a mail address, or a destination such as slack:#papers.
     """
+    left = EVERYTHING if everything else name
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        is_first = unsubscribe_from(
-            conn,
-            destination,
-            EVERYTHING if everything else name,
-            how=OPERATOR,
-            at=bench.here.now,
-        )
+        is_first = unsubscribe_from(conn, destination, left, how=OPERATOR, at=bench.here.now)
     if not is_first:
-        say(f"{destination} is unsubscribed from {'everything' if everything else name} already.")
+        what = "everything" if everything else name
+        say(f"{destination} is unsubscribed from {what} already.")
         return
-    say(f"{destination} gets {'nothing' if everything else f'no {name}'} from now on.")
-    again = shlex.join([name, address, *(["--everything"] if everything else [])])
-    say(f"Only if its reader asks for it: `digest subscription resubscribe {again}`")
+    nothing = "nothing" if everything else f"no {name}"
+    say(f"{destination} gets {nothing} from now on.")
+    words = [name, address]
+    if everything:
+        words.append("--everything")
+    _say_resubscribe(shlex.join(words))
+
+
+def _say_resubscribe(words: str) -> None:
+    say(f"Only if its reader asks for it: `digest subscription resubscribe {words}`")
 
 
 @command.command()
@@ -320,26 +353,21 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
 def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool) -> None:
     """Resubscribe ADDRESS to NAME, if its reader asks for it.
 
-    It starts with the papers from now on: what matched before is not sent. The NAME "(letters)" stands for
-    mails with a link: an address that said "This was not me" gets none.
+    It starts with the papers from now on: what matched before is not sent. The NAME "(letters)"
+    stands for mails with a link: an address that said "This was not me" gets none.
     """
+    joined = EVERYTHING if everything else name
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        still_unsubscribed = resubscribe_to(
-            conn,
-            destination,
-            EVERYTHING if everything else name,
-            how=OPERATOR,
-            at=bench.here.now,
-        )
-        coming = "" if name in (LETTERS, *still_unsubscribed) else _describe_next(conn, bench, name)
+        still_left = resubscribe_to(conn, destination, joined, how=OPERATOR, at=bench.here.now)
+        coming = ""
+        if name not in (LETTERS, *still_left):
+            coming = _describe_next(conn, bench, name)
     what = "everything" if everything else name
-    but = f" but for {', '.join(still_unsubscribed)}" if still_unsubscribed else ""
+    but = f" but for {', '.join(still_left)}" if still_left else ""
     say(f"{destination} is subscribed to {what} again{but}. {coming}".rstrip())
-    for one in still_unsubscribed:
-        say(
-            f"Only if its reader asks for it: `digest subscription resubscribe {one} {shlex.quote(address)}`"
-        )
+    for one in still_left:
+        _say_resubscribe(f"{one} {shlex.quote(address)}")
 
 
 def _find_destination(conn: Connection, config: Config, name: str, address: str) -> Destination:
@@ -348,11 +376,10 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
     if name == LETTERS:
         return Destination.parse(wanted)
     due = require_subscription(config, conn, name)
-    pushed = {
-        str(status.destination): status.destination
-        for status in load_statuses(conn, due.id)
-        if not status.destination.is_pulled
-    }
+    pushed = {}
+    for status in load_statuses(conn, due.id):
+        if not status.destination.is_pulled:
+            pushed[str(status.destination)] = status.destination
     if wanted not in pushed:
         raise UnknownName(
             f"{name} is not sent to {wanted}",
@@ -376,27 +403,34 @@ def _find_destination(conn: Connection, config: Config, name: str, address: str)
 @saves()
 @click.pass_context
 def edit(
-    ctx: click.Context, /, name: str, *, changes: tuple[str, ...], **lists: tuple[str, ...]
+    ctx: click.Context,
+    /,
+    name: str,
+    *,
+    changes: tuple[str, ...],
+    add_query: tuple[str, ...],
+    remove_query: tuple[str, ...],
+    add_to: tuple[str, ...],
+    remove_to: tuple[str, ...],
 ) -> FileChange:
     """Change NAME in digest.toml; comments and order stay.
 
-    KEY= without a value takes the key out: the default counts again. `digest help settings` lists the keys.
+    KEY= without a value takes the key out: the default counts again. `digest help settings`
+    lists the keys.
 
     \b
     digest subscription edit gpu-mail show=20 when="daily at 07:30 Europe/Berlin"
     digest subscription edit gpu-mail --add-query perf --remove-to feed
     """  # noqa: D301 - click reads the backspace, which must be one
-    if not changes and not any(lists.values()):
+    if not (changes or add_query or remove_query or add_to or remove_to):
         raise UsageError(
             f"what is to change in {name}?",
             hint=f"Such as: `digest subscription edit {name} show=20`.",
         )
     file = open_file(ctx)
     values = dict(map(edits.read_assignment, changes))
-    more, less = (
-        {"follow": lists[f"{verb}_query"], "to": [*map(write_destination, lists[f"{verb}_to"])]}
-        for verb in ("add", "remove")
-    )
+    more = {"follow": add_query, "to": [write_destination(one) for one in add_to]}
+    less = {"follow": remove_query, "to": [write_destination(one) for one in remove_to]}
     text = edits.edit_subscription(file.text, name, values=values, add=more, remove=less)
     return plan_change(file, text.encode())
 
@@ -422,12 +456,14 @@ class Erasure:
 def _show_erasure(done: FileChange | Erasure) -> Iterator[Part]:
     if not isinstance(done, Erasure):
         return
-    if done.deleted:
-        named = " digest.toml still names this address. That it unsubscribed is kept."
-        yield f"Deleted: {done.summary}.{named * done.is_still_named}"
-    else:
+    if not done.deleted:
         hint = f"`digest subscription export {done.address}` shows them."
         yield f"Nothing was deleted. Stored: {done.summary}. {hint}"
+        return
+    named = ""
+    if done.is_still_named:
+        named = " digest.toml still names this address. That it unsubscribed is kept."
+    yield f"Deleted: {done.summary}.{named}"
 
 
 @command.command()
@@ -462,10 +498,9 @@ def _erase(ctx: click.Context, address: str) -> Erasure:
             )
         if not agrees(f"Stored: {done.summary}. Delete all of it?", usually=False):
             return done
+        now = bench.here.now
         with bench.store.begin() as conn:
-            is_named = erase_person(
-                conn, bench.config, done.address, at=bench.here.now, how=OPERATOR
-            )
+            is_named = erase_person(conn, bench.config, done.address, at=now, how=OPERATOR)
     return replace(done, deleted=True, is_still_named=is_named)
 
 

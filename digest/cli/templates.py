@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,13 +24,14 @@ _ALL = "`digest templates list` shows them all."
 def command() -> None:
     """Templates: what every mail, message, page and feed is made from.
 
-    Those in the folder that `templates` names in digest.toml win over the shipped ones, file by file.
+    Those in the folder that `templates` names in digest.toml win over the shipped ones, file by
+    file.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateDetail:
-    """A template, and what it can use: names, and the parts of some of these, each with its meaning."""
+    """A template, and what it can use: names, and parts of some, each with its meaning."""
 
     entry: TemplateEntry
     uses: Mapping[str, Mapping[str, str]]
@@ -40,10 +41,10 @@ def _show(listed: tuple[TemplateEntry, ...] | TemplateDetail) -> Iterator[Part]:
     if isinstance(listed, TemplateDetail):
         yield from _show_detail(listed.entry, listed.uses)
         return
-    rows = [
-        (entry.name, entry.purpose, _shorten(entry.path) if entry.is_own else "shipped")
-        for entry in listed
-    ]
+    rows = []
+    for entry in listed:
+        source = _shorten(entry.path) if entry.is_own else "shipped"
+        rows.append((entry.name, entry.purpose, source))
     yield table(("TEMPLATE", "WHAT IT IS", "FROM"), rows, empty="")
     if not any(entry.is_own for entry in listed):
         yield "\nTo change one, such as the mail: `digest templates export email/digest.html`."
@@ -51,15 +52,20 @@ def _show(listed: tuple[TemplateEntry, ...] | TemplateDetail) -> Iterator[Part]:
 
 
 def _show_detail(entry: TemplateEntry, uses: Mapping[str, Mapping[str, str]]) -> Iterator[Part]:
-    yield f"{style(f'{entry.name}:', bold=True)} {entry.purpose or 'a template of yours'}"
-    yield f"from {_shorten(entry.path) if entry.is_own else 'what is shipped'}"
+    name = style(f"{entry.name}:", bold=True)
+    purpose = entry.purpose or "a template of yours"
+    source = _shorten(entry.path) if entry.is_own else "what is shipped"
+    yield f"{name} {purpose}"
+    yield f"from {source}"
     if entry.blocks:
         yield f"  blocks  {', '.join(entry.blocks)}"
     if not uses:
         yield "It can use all that the template can that includes it."
     for kind, found in uses.items():
-        yield f"\n{style(kind or 'It can use', bold=True)}"
-        yield labelled(((f"  {name}", meaning) for name, meaning in found.items()), is_bold=False)
+        heading = style(kind or "It can use", bold=True)
+        yield f"\n{heading}"
+        lines = [(f"  {name}", meaning) for name, meaning in found.items()]
+        yield labelled(lines, is_bold=False)
 
 
 @command.command("list")
@@ -73,14 +79,11 @@ def list_(ctx: click.Context, *, name: str | None) -> tuple[TemplateEntry, ...] 
     digest templates list
     digest templates list email/digest.html
     """  # noqa: D301 - click reads the backspace, which must be one
-    entries = {
-        entry.name: entry
-        for entry in list_templates(
-            _open_templates(open_config_or_defaults(ctx.obj["config_path"]))
-        )
-    }
+    config = open_config_or_defaults(ctx.obj["config_path"])
+    listed = tuple(list_templates(_open_templates(config)))
     if name is None:
-        return tuple(entries.values())
+        return listed
+    entries = {entry.name: entry for entry in listed}
     if name not in entries:
         raise UnknownName(f"there is no template {name!r}", hint=suggest(name, entries, "") or _ALL)
     return TemplateDetail(entries[name], list_seen(name))
@@ -113,52 +116,64 @@ def export(
     digest templates export email/style.css slack/digest.txt
     digest templates export --extend email/digest.html
 
-    A file that extends a shipped one takes over what a later release improves; a copy stays as it is.
-    The folder is the one that digest.toml names, else `templates` beside it. Without --force, no file is
-    replaced.
+    A file that extends a shipped one takes over what a later release improves; a copy stays
+    as it is. The folder is the one that digest.toml names, else `templates` beside it. Without
+    --force, no file is replaced.
     """  # noqa: D301 - click reads the backspace, which must be one
     config = open_config_or_defaults(ctx.obj["config_path"])
     target = folder or config.templates or config.folder / "templates"
+    shown = _shorten(target)
     files = _gather(_open_templates(None), names, extend=extend)
-    if not force and (there := [name for name in files if (target / name).exists()]):
-        raise UsageError(
-            f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} in {_shorten(target)} already;"
-            " nothing was written",
-            hint="Name others, another folder with --to, or write over them with --force.",
-        )
+    if not force:
+        _refuse_present(target, files)
     with writing_files():
         for name, text in files.items():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            (target / name).write_text(text, encoding="utf-8")
-    say(f"Wrote {count(len(files), 'template')} to {_shorten(target)}.")
-    if config.templates is None or config.templates.resolve() != target.resolve():
-        echo(
-            f'  to do  templates = "{_shorten(target)}" at the top of digest.toml, before the first [table]'
-        )
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    say(f"Wrote {count(len(files), 'template')} to {shown}.")
+    is_named = config.templates is not None and config.templates.resolve() == target.resolve()
+    if not is_named:
+        line = f'templates = "{shown}"'
+        echo(f"  to do  {line} at the top of digest.toml, before the first [table]")
     echo("  then   `digest doctor --quick` says whether they can be used")
 
 
+def _refuse_present(target: Path, files: Iterable[str]) -> None:
+    """Refuse to write over files of a folder."""
+    present = [name for name in files if (target / name).exists()]
+    if present:
+        verb = "is" if len(present) == 1 else "are"
+        raise UsageError(
+            f"{', '.join(present)} {verb} in {_shorten(target)} already; nothing was written",
+            hint="Name others, another folder with --to, or write over them with --force.",
+        )
+
+
 def _open_templates(config: Config | None) -> Templates:
-    return Templates(
-        [config.templates] if config and config.templates else [], find_shipped_templates()
-    )
+    folders = []
+    if config is not None and config.templates is not None:
+        folders.append(config.templates)
+    return Templates(folders, find_shipped_templates())
 
 
 def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapping[str, str]:
+    """Return the files to write: copies of templates, or files that extend them."""
     shipped = templates.shipped_names()
     for name in names:
         if name not in shipped:
             raise UsageError(
                 f"there is no template {name!r}", hint=suggest(name, shipped, "") or _ALL
             )
+    wanted = names or shipped
     if not extend:
-        return {
-            name: templates.find_file(name).read_text(encoding="utf-8") for name in names or shipped
-        }
-    files = {name: write_extension(templates, name) for name in names or shipped}
-    if names and (bare := [name for name in names if not files[name]]):
+        return {name: templates.find_file(name).read_text(encoding="utf-8") for name in wanted}
+    files = {name: write_extension(templates, name) for name in wanted}
+    bare = [name for name in names if not files[name]]
+    if bare:
+        verb = "has" if len(bare) == 1 else "have"
         raise UsageError(
-            f"{', '.join(bare)} {'has' if len(bare) == 1 else 'have'} no blocks that could be replaced one by one",
+            f"{', '.join(bare)} {verb} no blocks that could be replaced one by one",
             hint=f"Copy it whole: `digest templates export {' '.join(bare)}`.",
         )
     return {name: text for name, text in files.items() if text}
@@ -167,4 +182,6 @@ def _gather(templates: Templates, names: Sequence[str], *, extend: bool) -> Mapp
 def _shorten(path: Path) -> str:
     """Return a path as seen from here, if that is shorter."""
     here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    if path.is_relative_to(here):
+        return str(path.relative_to(here))
+    return str(path)

@@ -1,8 +1,9 @@
-"""The one room that reads the environment and `digest.toml`, and checks both before anything else runs.
+"""The one room that reads the environment and `digest.toml`, and checks both before all else runs.
 
-settings        what can be configured, each declared once
+settings        what can be configured, each declared once; `declarations` say how
 document        which file, and from file and environment to one checked `Config`
 draft           single settings of a file being read, and what has to be mended in it
+contradictions  what settings must not say together
 values, addresses   readers of single values
 display         what counts now
 starter, providers  a new file; mail providers it knows

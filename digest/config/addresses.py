@@ -1,4 +1,4 @@
-"""Addresses as they are written: of servers, files and destinations. No message repeats a secret."""
+"""Addresses as they are written: servers, files, destinations. No message repeats a secret."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ ChooseProxy: TypeAlias = "Callable[[str], Proxy | None]"
 """From the URL of a request to the proxy that it goes through."""
 
 _SQLITE_PREFIX = "sqlite:///"
+_SMTP_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 _SMTP_HINT = "Write smtp://host:25, smtp+starttls://name@host:587 or smtps://name@host:465."
 _STORE_HINT = "Write sqlite:///digest.db, or postgresql://name:password@host/database."
 _POSTGRESQL = re.compile(r"postgresql://[^/?#]*/[^/?#]+")
 _BIND = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(?P<port>\d{1,5})", re.ASCII)
 _PASSWORD = re.compile(
-    r"(?P<name>\A[^/]*//[^/@:]*:).*(?=@)|(?<=[?&])(?P<option>(?:ssl)?password=)[^&]*"
+    r"""
+    (?P<name>\A[^/]*//[^/@:]*:).*(?=@)               # smtp://name:password@host
+    | (?<=[?&])(?P<option>(?:ssl)?password=)[^&]*    # postgresql:///base?password=…
+    """,
+    re.VERBOSE,
 )
 _PROXY = re.compile(
     r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE
@@ -42,8 +47,12 @@ _PROXY = re.compile(
 _SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _HOST_NAME = re.compile(
-    r"(?=[^.].{0,252}$)(?!.*(?:^|\.)\d+$)(?:(?:^|\.)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+",
-    re.ASCII | re.IGNORECASE,
+    r"""
+    (?=[^.].{0,252}$)                                   # 253 characters at most
+    (?!.*(?:^|\.)\d+$)                                  # an address, 192.0.2.1, is no name
+    (?:(?:^|\.)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+   # mail.example.org, with no dash at an end
+    """,
+    re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
 _LAST_PORT = 65535
 _PORTS = f"A port is {_LAST_PORT} at most."
@@ -81,11 +90,12 @@ def read_host_name(value: object) -> str:
 
 
 def read_reachable(value: object) -> str:
-    """Read how arXiv can reach the operator: a mail address or a web page, in plain ASCII for a header."""
+    """Read how arXiv can reach the operator: an address or a web page, in ASCII for a header."""
     text = read_line(value)
-    if "@" in text and "://" not in text:
+    is_page = "://" in text
+    if "@" in text and not is_page:
         return read_mail_address(text)
-    if "://" not in text or not text.isascii():
+    if not is_page or not text.isascii():
         raise ConfigurationError(
             f"{text!r} is not a mail address or web page",
             hint="Write you@example.org or https://example.org/you.",
@@ -100,7 +110,8 @@ def read_http_url(value: object) -> str:
     if parts is None or parts.query or parts.fragment:
         raise ConfigurationError(
             f"{mask_password(url)!r} is not a web address",
-            hint=f"Write https://, host and path. {_PORTS} Leave out name, password, and what follows ? or #.",
+            hint=f"Write https://, host and path. {_PORTS} Leave out name, password, and what "
+            "follows ? or #.",
         )
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
@@ -112,7 +123,8 @@ def read_private_url(value: object) -> str:
     if parts is None or parts.fragment or not url.isascii():
         raise ConfigurationError(
             "is not a web address",
-            hint="Write the whole address, from https:// on. Leave out name, password, and what follows #.",
+            hint="Write the whole address, from https:// on. Leave out name, password, and what "
+            "follows #.",
         )
     if parts.scheme == "http" and not is_loopback(url):
         raise ConfigurationError(
@@ -122,7 +134,7 @@ def read_private_url(value: object) -> str:
 
 
 def read_secure_url(value: object) -> str:
-    """Read a web address that must be https, unless it is on this machine; without a trailing slash."""
+    """Read a web address that must be https, unless it is on this machine; no slash ends it."""
     url = read_http_url(value)
     if not url.startswith("https:") and not is_loopback(url):
         raise ConfigurationError(
@@ -137,9 +149,11 @@ def read_proxy(value: object) -> str:
     text = read_line(value)
     url = text if "://" in text else f"http://{text}"
     if _split(url) is None or not _PROXY.fullmatch(url):
-        hint = "Write http://host:port, or http://name:password@host:port, with %40 for an @ of the password."
-        hint += " Other kinds, as socks, can't be used."
-        raise ConfigurationError("is not the address of an HTTP proxy", hint=hint)
+        raise ConfigurationError(
+            "is not the address of an HTTP proxy",
+            hint="Write http://host:port, or http://name:password@host:port, with %40 for an @ of "
+            "the password. Other kinds, as socks, can't be used.",
+        )
     return url
 
 
@@ -149,11 +163,14 @@ def read_slack_url(value: object) -> str:
 
 
 def incoming(pattern: str, shown: str) -> Callable[[object], str]:
-    """Return how the URL of an incoming webhook, all of a pattern, is read: a secret that no message repeats."""
+    """Return the reader of an incoming webhook's URL, all of a pattern: no message repeats it."""
 
     def read(value: object) -> str:
         parts = _split_web(read_line(value))
-        url = urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment="")) if parts else ""
+        url = ""
+        if parts is not None:
+            bare = parts._replace(path=parts.path.rstrip("/"), fragment="")
+            url = urlunsplit(bare)
         if re.fullmatch(pattern, url, re.ASCII) or (url and is_loopback(url)):
             return url
         raise ConfigurationError(
@@ -168,18 +185,19 @@ def read_smtp_url(value: object) -> str:
     """Read the mail server's address: scheme, name, host and port, and nothing else."""
     url = read_line(value)
     parts = _split(url)
-    if (
-        parts is None
-        or parts.scheme not in ("smtp", "smtp+starttls", "smtps")
-        or not parts.hostname
-    ):
+    if parts is None or parts.scheme not in _SMTP_SCHEMES or not parts.hostname:
         raise ConfigurationError(f"{mask_password(url)!r} is not a mail server", hint=_SMTP_HINT)
     if parts.path.strip("/") or parts.query or parts.fragment or parts.password is not None:
         raise ConfigurationError(
             f"{mask_password(url)!r} holds more than a name, host and port",
-            hint=f"{_SMTP_HINT} Put the password in DIGEST_MAIL_PASSWORD or DIGEST_MAIL_PASSWORD_FILE.",
+            hint=f"{_SMTP_HINT} Put the password in DIGEST_MAIL_PASSWORD or "
+            "DIGEST_MAIL_PASSWORD_FILE.",
         )
     return url
+
+
+REACHED = (read_http_url, read_secure_url, read_private_url, read_slack_url, read_smtp_url)
+"""Readers of addresses that Digest makes requests to, or sends mail by, or is reached at."""
 
 
 def read_store_url(value: object) -> str:
@@ -197,16 +215,16 @@ def read_store_url(value: object) -> str:
 def find_remote_hosts(url: str) -> list[str]:
     """Return the other machines that a PostgreSQL address names."""
     parts = urlsplit(url)
-    destinations = [
-        parts.netloc.rpartition("@")[2],
-        *parse_qs(parts.query).get("host", [""])[-1].split(","),
-    ]
-    hosts = [
-        urlsplit(f"//{place}").hostname
-        for place in destinations
-        if not place.startswith(("/", "@", "%2F"))
-    ]
-    return [host for host in hosts if host and host not in LOOPBACK_HOSTS]
+    options = parse_qs(parts.query)
+    named = [parts.netloc.rpartition("@")[2]]
+    named += options.get("host", [""])[-1].split(",")
+    hosts = []
+    for text in named:
+        is_socket = text.startswith(("/", "@", "%2F"))
+        host = None if is_socket else urlsplit(f"//{text}").hostname
+        if host and host not in LOOPBACK_HOSTS:
+            hosts.append(host)
+    return hosts
 
 
 def read_bind(value: object) -> str:
@@ -224,16 +242,20 @@ def read_signup(value: object) -> Signup:
     """Read who may subscribe by themselves."""
     if value in ("closed", "open"):
         return Signup(is_open=value == "open")
-    domains, addresses = set(), set()
+    domains = set()
+    addresses = set()
     for text in read_lines(value):
         if "@" in text.strip("@"):
             addresses.add(read_mail_address(text))
         elif _DOMAIN.fullmatch(text):
             domains.add(text.removeprefix("@").lower())
         else:
-            hint = 'Write "closed", "open", or a list such as ["example.org", "ada@example.com"].'
-            hint = suggest(text, ("closed", "open"), "") or hint
-            raise ConfigurationError(f"{text!r} is neither a domain nor a mail address", hint=hint)
+            near = suggest(text, ("closed", "open"), "")
+            raise ConfigurationError(
+                f"{text!r} is neither a domain nor a mail address",
+                hint=near
+                or 'Write "closed", "open", or a list such as ["example.org", "ada@example.com"].',
+            )
     return Signup(domains=frozenset(domains), addresses=frozenset(addresses))
 
 
@@ -254,43 +276,49 @@ def split_bind(bind: str) -> tuple[str, int]:
 
 
 def read_destination(text: str) -> Destination:
-    """Read where a digest goes into the one spelling by which it is stored; a path is still as written.
+    """Read where a digest goes into the one spelling it is stored by; a path stays as written.
 
-    A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail addresses,
-    `mailto:@members.txt`, is not read yet.
+    A mail address and a Slack channel need no prefix: `you@example.org`, `#papers`. A file of mail
+    addresses, `mailto:@members.txt`, is not read yet.
     """
-    word = text.strip()
-    prefix = (
-        "slack:" if word.startswith("#") else "mailto:" if "@" in word and ":" not in word else ""
-    )
-    destination = Destination.parse(prefix + word)
-    if re.match("//(?!/)", destination.address):  # an absolute path may have three
+    destination = Destination.parse(_complete_prefix(text.strip()))
+    address = destination.address
+    if re.match("//(?!/)", address):  # an absolute path may have three
         raise ConfigurationError(
             f"{text!r} is not a destination",
-            hint=f"Write {destination.kind}:{destination.address.lstrip('/')}, without //.",
+            hint=f"Write {destination.kind}:{address.lstrip('/')}, without //.",
         )
-    if destination.kind is DestinationKind.MAIL and not destination.address.startswith("@"):
-        # What is copied from a link may hold %2B (RFC 6068 §2).
-        return mail_to(read_mail_address(unquote(destination.address)))
-    if destination.kind is DestinationKind.SLACK and not _SLACK_ADDRESS.fullmatch(
-        destination.address
-    ):
-        raise ConfigurationError(
-            f"{text!r} is not a Slack channel",
-            hint="Write slack:#papers or the channel's id. A name has no space, comma or colon.",
-        )
-    if destination.kind is DestinationKind.FILE and not (
-        destination.is_pulled or destination.address.endswith("/")
-    ):
-        raise ConfigurationError(
-            f"{text!r} is neither a feed's file nor a folder",
-            hint=f"A feed's file ends in {', '.join(FEED_SUFFIXES)}. A folder of pages ends in /.",
-        )
-    return destination
+    match destination.kind:
+        case DestinationKind.MAIL if not destination.is_member_list:
+            # What is copied from a link may hold %2B (RFC 6068 §2).
+            return mail_to(read_mail_address(unquote(address)))
+        case DestinationKind.SLACK if not _SLACK_ADDRESS.fullmatch(address):
+            raise ConfigurationError(
+                f"{text!r} is not a Slack channel",
+                hint="Write slack:#papers or the channel's id. A name has no space, comma or "
+                "colon.",
+            )
+        case DestinationKind.FILE if not destination.is_pulled and not address.endswith("/"):
+            suffixes = ", ".join(FEED_SUFFIXES)
+            raise ConfigurationError(
+                f"{text!r} is neither a feed's file nor a folder",
+                hint=f"A feed's file ends in {suffixes}. A folder of pages ends in /.",
+            )
+        case _:
+            return destination
+
+
+def _complete_prefix(word: str) -> str:
+    """Return a destination with the prefix that its form makes plain."""
+    if word.startswith("#"):
+        return f"slack:{word}"
+    if "@" in word and ":" not in word:
+        return f"mailto:{word}"
+    return word
 
 
 def write_destination(text: str) -> str:
-    """Return a destination as it is written in a file: in its one spelling, or as it is if it has a `$NAME`."""
+    """Return a destination as a file has it: in its one spelling, or as it is with a `$NAME`."""
     return text.strip() if find_variable(text) else str(read_destination(text))
 
 
@@ -318,37 +346,45 @@ def read_operator_destinations(value: object) -> tuple[Destination, ...]:
     return tuple(dict.fromkeys(destinations))
 
 
-def read_members(path: Path) -> tuple[list[Destination], list[str]]:
-    """Read a file of mail addresses, one a line, as `ada@example.org` or `Ada <ada@example.org>`.
+@dataclass(frozen=True, slots=True)
+class MemberList:
+    """What a file of mail addresses says: where they are, and what is wrong with other lines."""
 
-    What follows a `#`, at the start or after a blank, is a comment. What is wrong with others is returned, too.
-    One without any address is refused: nobody is unsubscribed by an accident.
+    members: list[Destination]
+    wrong: list[str]
+
+
+def read_members(path: Path) -> MemberList:
+    """Read a file of mail addresses, one a line: `ada@example.org` or `Ada <ada@example.org>`.
+
+    What follows a `#`, at the start or after a blank, is a comment. One without any address is
+    refused: nobody is unsubscribed by an accident.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(
             f"{path} can't be read: {error}",
-            hint="It holds mail addresses, one a line, as UTF-8. Until it can be read, everybody stays"
-            " subscribed.",
+            hint="It holds mail addresses, one a line, as UTF-8. Until it can be read, everybody "
+            "stays subscribed.",
         ) from error
-    found, wrong = dict[Destination, None](), []
+    members: dict[Destination, None] = {}
+    wrong = []
     for number, line in enumerate(lines, 1):
         text = re.sub(r"(?:^|\s)#.*", "", line).strip(" \t\"',;")
+        if not text:
+            continue
         named = re.fullmatch(r"(?:[^<>]*<)?(?:mailto:)?([^<>]*)>?", text, re.IGNORECASE)
         try:
-            if text:
-                found[
-                    Destination(
-                        DestinationKind.MAIL, read_mail_address(named[1] if named else text)
-                    )
-                ] = None
+            address = read_mail_address(named[1] if named else text)
         except ConfigurationError as error:
             wrong.append(f"line {number} of {path.name} is left out: {error.message}")
-    if not found:
+        else:
+            members[mail_to(address)] = None
+    if not members:
         said = "; ".join([f"{path} holds no mail address", *wrong[:1]])
         raise ConfigurationError(said, hint="Write one a line, or take out the file.")
-    return [*found], wrong
+    return MemberList([*members], wrong)
 
 
 def expand_home(path: str) -> Path:
@@ -378,14 +414,16 @@ def resolve_destinations(
     destinations: Iterable[Destination], folder: Path
 ) -> tuple[Destination, ...]:
     """Write paths below the folder, which may move, as seen from it; others absolute."""
-    return tuple(
-        Destination(
-            place.kind, f"{see_from(folder, place.address)}{'/' * place.address.endswith('/')}"
-        )
-        if place.kind is DestinationKind.FILE
-        else place
-        for place in destinations
-    )
+    resolved = []
+    for place in destinations:
+        if place.kind is not DestinationKind.FILE:
+            resolved.append(place)
+            continue
+        path = str(see_from(folder, place.address))
+        if place.address.endswith("/"):
+            path += "/"
+        resolved.append(Destination(place.kind, path))
+    return tuple(resolved)
 
 
 def see_from(folder: Path, path: str) -> Path:
@@ -396,12 +434,13 @@ def see_from(folder: Path, path: str) -> Path:
 
 def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Return sources of libraries, files by their absolute paths."""
-    return tuple(
-        ZOTERO + one[len(ZOTERO) :]
-        if one.lower().startswith(ZOTERO)
-        else str(folder / expand_home(one))
-        for one in sources
-    )
+    resolved = []
+    for source in sources:
+        if source.lower().startswith(ZOTERO):
+            resolved.append(ZOTERO + source[len(ZOTERO) :])
+        else:
+            resolved.append(str(folder / expand_home(source)))
+    return tuple(resolved)
 
 
 def _split(url: str) -> SplitResult | None:
@@ -417,51 +456,66 @@ def _split(url: str) -> SplitResult | None:
 def _split_web(url: str) -> SplitResult | None:
     """Split a web address; None if it is none, or names a user."""
     parts = _split(url)
-    is_web = (
-        parts and parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
-    )
-    return parts if is_web else None
+    if parts is None or parts.scheme not in ("http", "https"):
+        return None
+    return parts if parts.hostname and "@" not in parts.netloc else None
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A forward proxy: its URL, which may hold a password and is never shown whole, and who names it."""
+    """A forward proxy: its URL, which may hold a password and is never shown whole, and its origin.
+
+    The `origin` is the variable or the setting that names it.
+    """
 
     url: str = field(repr=False)
     origin: str
 
     def __str__(self) -> str:
         scheme, _, rest = self.url.partition("://")
-        return f"the proxy {scheme}://{rest.rpartition('@')[2].rstrip('/')}, from {self.origin}"
+        host = rest.rpartition("@")[2].rstrip("/")
+        return f"the proxy {scheme}://{host}, from {self.origin}"
 
 
 def choose_proxy(
     environ: Mapping[str, str], configured: str, origin: str, url: str
 ) -> Proxy | None:
-    """Return the proxy for a request; None if it goes straight there, as each one to this machine does.
+    """Return the proxy for a request; None if it goes straight there, as to this machine it does.
 
-    What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in both cases the
-    small one counts, as for curl.
+    What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in
+    both cases the small one counts, as for curl.
     """
-    named = {name.lower(): (name, text.strip()) for name, text in sorted(environ.items())}
+    unset = ("", "")
+    variables = {}
+    for name, text in sorted(environ.items()):  # capitals come before small letters
+        variables[name.lower()] = (name, text.strip())
     parts = urlsplit(url)
-    destinations = [named.get(f"{parts.scheme}_proxy"), named.get("all_proxy")]
-    name, written = next(
-        (one for one in [(origin, configured), *destinations] if one and one[1]), ("", "")
-    )
-    exempt = [*_HERE, *named.get("no_proxy", ("", ""))[1].lower().replace(",", " ").split()]
+    of_scheme = variables.get(f"{parts.scheme}_proxy", unset)
+    of_all = variables.get("all_proxy", unset)
+    in_turn = ((origin, configured), of_scheme, of_all)
+    source, written = next((one for one in in_turn if one[1]), unset)
+    if not written:
+        return None
+    _, no_proxy = variables.get("no_proxy", unset)
+    exempt = [*_HERE, *no_proxy.lower().replace(",", " ").split()]
+    host = parts.hostname or ""
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    if not written or any(_covers(one, parts.hostname or "", port) for one in exempt):
+    if any(_covers(entry, host, port) for entry in exempt):
         return None
     try:
-        return Proxy(read_proxy(written), name)
+        return Proxy(read_proxy(written), source)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{name} {error.message}", hint=error.hint) from None
+        raise ConfigurationError(f"{source} {error.message}", hint=error.hint) from None
 
 
 def _covers(exempt: str, host: str, port: int | None) -> bool:
-    """Tell whether an entry of NO_PROXY means a host: `*`, a domain with all below it, an address or a network."""
+    """Tell whether an entry of NO_PROXY means a host.
+
+    It is `*`, a domain with all below it, an address or a network.
+    """
     with contextlib.suppress(ValueError):
         return ip_address(host) in ip_network(exempt.strip("[]"), strict=False)
+    if exempt == "*":
+        return True
     domain = exempt.removesuffix(f":{port}").strip("[]").removeprefix("*").lstrip(".")
-    return exempt == "*" or (bool(domain) and f".{host}".endswith(f".{domain}"))
+    return bool(domain) and f".{host}".endswith(f".{domain}")

@@ -1,4 +1,4 @@
-"""The configuration in words: what counts now and where it comes from, the table of settings, values as TOML.
+"""The configuration in words: what counts now and where it comes from; values as TOML.
 
 Secrets are never shown.
 """
@@ -11,15 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from digest.config.addresses import mask_password
-from digest.config.settings import (
-    INCOMING,
-    SETTINGS,
-    SUBSCRIPTION,
-    WEBHOOK,
-    Config,
-    Secrecy,
-    Setting,
-)
+from digest.config.declarations import Secrecy, Setting
+from digest.config.settings import INCOMING, SETTINGS, SUBSCRIPTION, WEBHOOK, Config
 from digest.config.values import ALL, read_days, read_retention, read_show
 from digest.model.numbers import count
 
@@ -37,32 +30,52 @@ class SettingRow:
 
 
 def show_settings(config: Config) -> tuple[SettingRow, ...]:
-    """Return every setting, saved query and subscription key; what a variable fills in, as the file has it."""
-    rows = ((key, config.hidden.get(key, value)) for key, value in _list_values(config))
-    return tuple(SettingRow(key, value, config.origins.get(key, "")) for key, value in rows)
+    """Return every setting, saved query and key of a subscription.
+
+    What a variable fills in is shown as the file has it.
+    """
+    rows = []
+    for key, value in _list_values(config):
+        shown = config.hidden.get(key, value)
+        rows.append(SettingRow(key, shown, config.origins.get(key, "")))
+    return tuple(rows)
 
 
 def _list_values(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield each key and its value as it may be shown, in the order of the file."""
     for setting in SETTINGS:
         owner = getattr(config, setting.table) if setting.table else config
         value = getattr(owner, setting.field)
-        if setting.secrecy is Secrecy.SECRET:
-            yield setting.key, _hide(config, setting.key) if value else "not set"
-        else:
-            shown = _write(value, setting)
-            yield setting.key, mask_password(shown) if setting.secrecy is Secrecy.INSIDE else shown
-    secrets = [
-        f"{INCOMING[kind].table}.{name}" for kind, urls in config.incoming.items() for name in urls
-    ]
-    secrets += [f"webhooks.{name}.{one.name}" for name in config.webhooks for one in WEBHOOK]
-    yield from ((key, _hide(config, key)) for key in secrets)
-    yield from ((query.place, query.text) for query in config.queries if query.name != query.text)
+        yield setting.key, _show_value(config, setting, value)
+    for key in _list_secrets(config):
+        yield key, _hide(config, key)
+    for query in config.queries:
+        if query.name != query.text:
+            yield query.place, query.text
     for subscription in config.subscriptions:
-        for setting in SUBSCRIPTION[1:]:
+        for setting in SUBSCRIPTION[1:]:  # all but its name
             key = config.find_key(subscription.name, setting.name)
             if key in config.origins:
-                value = getattr(subscription, _ATTRIBUTES.get(setting.name, setting.name))
-                yield key, _write(value, setting)
+                attribute = _ATTRIBUTES.get(setting.name, setting.name)
+                yield key, _write(getattr(subscription, attribute), setting)
+
+
+def _show_value(config: Config, setting: Setting, value: object) -> str:
+    """Write the value of a setting, without what is secret in it."""
+    if setting.secrecy is Secrecy.SECRET:
+        return _hide(config, setting.key) if value else "not set"
+    written = _write(value, setting)
+    return mask_password(written) if setting.secrecy is Secrecy.INSIDE else written
+
+
+def _list_secrets(config: Config) -> Iterator[str]:
+    """Yield the keys of webhooks, by whatever names there are."""
+    for kind, urls in config.incoming.items():
+        for name in urls:
+            yield f"{INCOMING[kind].table}.{name}"
+    for name in config.webhooks:
+        for setting in WEBHOOK:
+            yield f"webhooks.{name}.{setting.name}"
 
 
 def _hide(config: Config, key: str) -> str:
@@ -70,10 +83,13 @@ def _hide(config: Config, key: str) -> str:
 
 
 def _write(value: object, setting: Setting) -> str:
+    """Write a value of a setting in the words of the file, a list without brackets."""
     if value is None:
         return ALL if setting.read is read_show else ""
+    if value == 0 and setting.read is read_retention:
+        return "never"
     if isinstance(value, int) and setting.read in (read_days, read_retention):
-        return count(value, "day") if value or setting.read is read_days else "never"
+        return count(value, "day")
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, timedelta):
@@ -82,11 +98,12 @@ def _write(value: object, setting: Setting) -> str:
 
 
 def write_toml(value: object) -> str:
-    """Write text, a whole number, a truth value, or a list of these, as TOML would be typed by hand."""
+    """Write text, a whole number, a truth value, or a list of these, as one types TOML by hand."""
     if isinstance(value, int):
         return str(value).lower()  # True is a number, too, and written `true`
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(write_toml, value))}]"
+        items = ", ".join(map(write_toml, value))
+        return f"[{items}]"
     text = str(value)
     if '"' in text and "'" not in text and text.isprintable():  # so nothing need be escaped
         return f"'{text}'"

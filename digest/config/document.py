@@ -1,32 +1,28 @@
 """From `digest.toml` and the environment to one checked `Config`.
 
-The environment beats the file, the file beats the default. All that is wrong is found before anything
-is raised, so that one check mends it all. A saved query's text is not judged here: one that can't be
-read must never stop the others.
+The environment beats the file, the file beats the default. All that is wrong is found before
+anything is raised, so that one check mends it all. A saved query's text is not judged here: one
+that can't be read must never stop the others.
 
-No library reads the settings. pydantic doubles the time a command needs to start; msgspec names the first
-mistake alone, and neither knows the nearest key or keeps a hint.
+No library reads the settings. pydantic doubles the time a command needs to start; msgspec names the
+first mistake alone, and neither knows the nearest key or keeps a hint.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
-from digest.config.addresses import (
-    choose_proxy,
-    expand_home,
-    find_remote_hosts,
-    is_loopback,
-    read_members,
-)
+from digest.config.addresses import choose_proxy, expand_home, read_members
+from digest.config.contradictions import judge_settings, warn_of_needs
+from digest.config.declarations import variable_of
 from digest.config.display import write_toml
 from digest.config.draft import CONFIG_VARIABLE, DEFAULT_ORIGIN, ConfigDraft
 from digest.config.settings import (
@@ -40,13 +36,11 @@ from digest.config.settings import (
     WEBHOOK,
     Config,
     Webhook,
-    variable_of,
 )
 from digest.config.values import complete_word, describe_type, read_name, refuse_repeats, suggest
-from digest.model.cadences import CadenceKind
-from digest.model.destinations import Destination, DestinationKind
+from digest.model.cadences import Cadence, CadenceKind, QuietHours
+from digest.model.destinations import Destination, DestinationKind, Medium
 from digest.model.errors import ConfigurationError
-from digest.model.polls import MOST_SEARCHED
 from digest.model.subscriptions import SavedQuery, Subscription
 
 FILE_NAME = "digest.toml"
@@ -57,7 +51,6 @@ ONLY = "digest"
 _OTHER_KEYS = ("queries", "subscriptions", "webhooks", *(one.table for one in INCOMING.values()))
 """Tables of the operator's own names."""
 
-_ARXIV_KEYS = ("arxiv.api_url", "arxiv.oai_url")
 _EXAMPLE = (
     'Write [[subscriptions]] with name = "perf-team", follow = "cat:cs.PF", to = "slack:#papers".'
 )
@@ -70,41 +63,34 @@ def load_config(
     folder: Path | None = None,
     content: bytes | None = None,
 ) -> Config:
-    """Read the configuration; without a path, of defaults and environment. One error names all that is wrong.
+    """Read the configuration, without a path that of defaults and environment.
 
-    `folder` is what relative paths count from without a file, `content` what the file is about to hold.
+    `folder` is what relative paths count from without a file, `content` what the file is about to
+    hold. One error names all that is wrong.
     """
     folder = path.absolute().parent if path is not None else (folder or Path.cwd())
     draft = ConfigDraft(read_document(path, content), path, environ, folder)
     parts = {table: _read_part(draft, table) for table in TABLES}
-    if not draft.values["arxiv.contact"]:
-        parts["arxiv"]["contact"] = draft.values["arxiv.contact"] = draft.values["mail.from"]
-    parts["mail"]["helo"] = (
-        draft.values["mail.helo"] or draft.values["mail.from"].rpartition("@")[2]
-    )
-    for key in ("arxiv.contact", "mail.helo"):
-        if "mail.from" in draft.hidden and draft.origins[key] == DEFAULT_ORIGIN:
-            draft.hidden[key] = draft.hidden["mail.from"]
-    queries = _read_queries(draft)
-    subscriptions = _read_subscriptions(draft, [query.name for query in queries])
-    named = {query.name for query in queries}
-    texts = dict.fromkeys(
-        text for one in subscriptions for text in one.queries if text not in named
-    )
-    queries = (*queries, *(SavedQuery(text, text) for text in texts))
-    written = [to for one in subscriptions for to in one.destinations] + [
-        *draft.values["alarms.to"]
-    ]
+    _take_from_sender(draft, parts)
+    saved = _read_queries(draft)
+    names = [query.name for query in saved]
+    subscriptions = _read_subscriptions(draft, names)
+    queries = (*saved, *_list_unnamed(subscriptions, names))
+    written: list[Destination] = []
+    for subscription in subscriptions:
+        written += subscription.destinations
+    written += draft.values["alarms.to"]
     incoming = {kind: MappingProxyType(_read_incoming(draft, kind, written)) for kind in INCOMING}
     webhooks = _read_webhooks(draft, written)
     draft.judge_variables()
-    for mistake in _find_contradictions(draft, len(queries), subscriptions, written):
-        draft.complain(*mistake)
-    draft.warnings += _list_needs(draft, written)
+    judge_settings(draft, len(queries), subscriptions, written)
+    warn_of_needs(draft, written)
     draft.raise_mistakes()
+    tables = {table: TABLES[table](**given) for table, given in parts.items() if table}
+    proxy = draft.values["network.proxy"]
     return Config(
         **parts[""],
-        **{table: TABLES[table](**given) for table, given in parts.items() if table},
+        **tables,
         incoming=MappingProxyType(incoming),
         webhooks=MappingProxyType(webhooks),
         queries=queries,
@@ -115,9 +101,7 @@ def load_config(
         origins=MappingProxyType(draft.origins),
         given=MappingProxyType(draft.given),
         hidden=MappingProxyType(draft.hidden),
-        choose_proxy=partial(
-            choose_proxy, environ, draft.values["network.proxy"], draft.origins["network.proxy"]
-        ),
+        choose_proxy=partial(choose_proxy, environ, proxy, draft.origins["network.proxy"]),
     )
 
 
@@ -126,9 +110,8 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
     if path is None:
         return {}
     try:
-        return tomllib.loads(
-            (path.read_bytes() if content is None else content).decode("utf-8-sig")
-        )
+        held = path.read_bytes() if content is None else content
+        return tomllib.loads(held.decode("utf-8-sig"))
     except FileNotFoundError as error:
         raise ConfigurationError(
             f"there is no {path}",
@@ -144,80 +127,115 @@ def read_document(path: Path | None, content: bytes | None = None) -> dict[str, 
             f"{path} is not UTF-8 text", hint="Save the file as UTF-8."
         ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        said = (
-            str(error)
-            .replace("Illegal character '\\n'", 'a text without a " at its end')
-            .replace("maximum recursion depth exceeded", "its brackets are nested too deeply")
-        )
+        raise _explain_toml(path, str(error)) from error
+
+
+def _explain_toml(path: Path, said: str) -> ConfigurationError:
+    """Return the error for a file that is no TOML, in words for those who don't know TOML."""
+    said = said.replace("Illegal character '\\n'", 'a text without a " at its end')
+    said = said.replace("maximum recursion depth exceeded", "its brackets are nested too deeply")
+    if "Unescaped" in said or "hex value" in said:
+        hint = r"A text with \ goes into single quotes: library = 'C:\papers\lab.bib'."
+    elif "Cannot overwrite" in said or "Cannot declare" in said:
+        hint = "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
+    else:
         hint = 'Text is in quotes: name = "value"; lists in brackets: ["new", "cross-listed"].'
-        if "Unescaped" in said or "hex value" in said:
-            hint = r"A text with \ goes into single quotes: library = 'C:\papers\lab.bib'."
-        elif "Cannot overwrite" in said or "Cannot declare" in said:
-            hint = (
-                "The same key or table is there twice; subscriptions begin with [[subscriptions]]."
-            )
-        raise ConfigurationError(f"{path}: {said}", hint=hint) from error
+    return ConfigurationError(f"{path}: {said}", hint=hint)
 
 
 def _read_part(draft: ConfigDraft, table: str) -> dict[str, Any]:
-    """Read a table of single settings into the attributes of its class; "" for what is above all tables."""
+    """Read a table of single settings into the attributes of its class.
+
+    The table is "" for what is above all tables.
+    """
     settings = [setting for setting in SETTINGS if setting.table == table]
-    others = {
-        "": [*filter(None, TABLES), *_OTHER_KEYS, *_list_top_keys(draft.data)],
-        "slack": ["webhooks"],
-    }.get(table, [])
-    read = draft.read_table(
-        table, draft.data.get(table) if table else draft.data, settings, others=others
-    )
+    if table:
+        written = draft.data.get(table)
+        inside = f"{table}."
+        incoming = [one.table for one in INCOMING.values() if one.table.startswith(inside)]
+        others = [name.removeprefix(inside) for name in incoming]
+    else:
+        written = draft.data
+        others = [*filter(None, TABLES), *_OTHER_KEYS, *_list_top_keys(draft.data)]
+    read = draft.read_table(table, written, settings, others=others)
     return {setting.field: read[setting.name] for setting in settings}
+
+
+def _take_from_sender(draft: ConfigDraft, parts: dict[str, dict[str, Any]]) -> None:
+    """Fill in what follows from the sender's address if nothing else is said."""
+    sender = draft.values["mail.from"]
+    if not draft.values["arxiv.contact"]:
+        draft.values["arxiv.contact"] = sender
+        parts["arxiv"]["contact"] = sender
+    if not draft.values["mail.helo"]:
+        parts["mail"]["helo"] = sender.rpartition("@")[2]
+    for key in ("arxiv.contact", "mail.helo"):
+        if "mail.from" in draft.hidden and draft.origins[key] == DEFAULT_ORIGIN:
+            draft.hidden[key] = draft.hidden["mail.from"]
 
 
 def _read_queries(draft: ConfigDraft) -> tuple[SavedQuery, ...]:
     table = draft.check_table("queries", draft.data.get("queries"))
     names = _check_names(draft, "queries", table)
-    texts = draft.read_table(
-        "queries", table, [replace(QUERY, name=name) for name in names], others=table, inherited={}
-    )
+    settings = [replace(QUERY, name=name) for name in names]
+    texts = draft.read_table("queries", table, settings, others=table, inherited={})
     return tuple(SavedQuery(name, text) for name, text in texts.items() if text is not None)
+
+
+def _list_unnamed(
+    subscriptions: Iterable[Subscription], names: Collection[str]
+) -> Iterator[SavedQuery]:
+    """Yield the texts that subscriptions follow in place of names, as saved queries; each once."""
+    followed: dict[str, None] = {}
+    for subscription in subscriptions:
+        followed |= dict.fromkeys(subscription.queries)
+    for name in names:
+        followed.pop(name, None)
+    for text in followed:
+        yield SavedQuery(text, text)
 
 
 def _read_subscriptions(draft: ConfigDraft, queries: Collection[str]) -> tuple[Subscription, ...]:
     """Read the subscriptions, in the file's order; `queries` are the saved queries' names."""
     tables = draft.data.get("subscriptions", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        draft.complain(
-            "subscriptions", f"must be a list of tables, not {describe_type(tables)}", _EXAMPLE
-        )
+        said = f"must be a list of tables, not {describe_type(tables)}"
+        draft.complain("subscriptions", said, _EXAMPLE)
         return ()
     found = []
-    if only := list_only(draft.data):
+    only = list_only(draft.data)
+    if only:
         only = {"name": ONLY, **only}
         found.append(_read_subscription(draft, "", only, queries))
-    if only and tables:
-        lines = "\n".join(
-            ["[[subscriptions]]", *(f"{key} = {write_toml(value)}" for key, value in only.items())]
-        )
-        draft.complain(
-            str([*only][1]),
-            f"[[subscriptions]] is there, too, so {', '.join([*only][1:])} can't be at the top of the file",
-            f"Write instead, below all else:\n{lines}",
-        )
+        if tables:
+            _refuse_only(draft, only)
     for number, table in enumerate(tables, 1):
         name = table.get("name")
-        key = (
-            f"subscriptions.{name}"
-            if isinstance(name, str) and name
-            else f"subscriptions no. {number}"
-        )
+        is_named = isinstance(name, str) and name
+        key = f"subscriptions.{name}" if is_named else f"subscriptions no. {number}"
         found.append(_read_subscription(draft, key, table, queries))
-    names = [one.name for one in found if one]
-    for double in sorted({name for name in names if names.count(name) > 1}):
+    read = tuple(subscription for subscription in found if subscription is not None)
+    uses = Counter(subscription.name for subscription in read)
+    for name in sorted(name for name in uses if uses[name] > 1):
         draft.complain(
-            f"subscriptions.{double}.name",
-            f"two subscriptions have the name {double!r}",
+            f"subscriptions.{name}.name",
+            f"two subscriptions have the name {name!r}",
             "Give each subscription a name of its own.",
         )
-    return tuple(subscription for subscription in found if subscription is not None)
+    return read
+
+
+def _refuse_only(draft: ConfigDraft, only: Mapping[str, Any]) -> None:
+    """Report that a subscription stands at the top of a file that has tables of them, too."""
+    lines = ["[[subscriptions]]"]
+    lines += [f"{key} = {write_toml(value)}" for key, value in only.items()]
+    below = "\n".join(lines)
+    keys = [*only][1:]  # without its name
+    draft.complain(
+        keys[0],
+        f"[[subscriptions]] is there, too, so {', '.join(keys)} can't be at the top of the file",
+        f"Write instead, below all else:\n{below}",
+    )
 
 
 def list_only(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,9 +244,12 @@ def list_only(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _list_top_keys(data: Mapping[str, Any]) -> list[str]:
-    """Return the keys of a subscription that a file can have at its top: beside others, only if one is meant."""
+    """Return the keys of a subscription that a file can have at its top.
+
+    Beside tables of subscriptions there are none, unless one is clearly meant.
+    """
     is_meant = "subscriptions" not in data or {"follow", "to"} & data.keys()
-    return [one.name for one in SUBSCRIPTION] if is_meant else []
+    return [setting.name for setting in SUBSCRIPTION] if is_meant else []
 
 
 def _read_subscription(
@@ -236,67 +257,81 @@ def _read_subscription(
 ) -> Subscription | None:
     """Read one subscription; None if something in it is wrong."""
     prefix = f"{key}." if key else ""
-    inherited = {one.name: draft.values[one.key] for one in INHERITED.values()}
+    inherited = {setting.name: draft.values[setting.key] for setting in INHERITED.values()}
     values = draft.read_table(key, table, SUBSCRIPTION, inherited=inherited)
     for name in NAMING:
-        for word in values[name] or ():
-            if word not in queries and (text := complete_word(word)):
-                hint = (
-                    f'{suggest(word, queries, "")} A query says where to look: "{text}".'.lstrip()
-                )
-                draft.complain(f"{prefix}{name}", f"there is no saved query {word!r}", hint)
-    draft.read(f"{prefix}to", map(str, values["to"] or ()), refuse_repeats)
-    values["to"] = tuple(dict.fromkeys(_list_readers(draft, f"{prefix}to", values["to"] or ())))
-    cadence, quiet_hours = values.pop("when"), values.pop("quiet_hours") or None
-    if quiet_hours is not None and not quiet_hours.zone and cadence.kind is not CadenceKind.CLOCK:
-        draft.complain(
-            f"{prefix}quiet_hours",
-            f"needs a time zone, because {str(cadence)!r} has none",
-            f'Write "{quiet_hours} Europe/Berlin", or "" for no quiet hours.',
-        )
-    if draft.wrong.intersection(f"{prefix}{one.name}" for one in SUBSCRIPTION):
+        _refuse_words(draft, f"{prefix}{name}", values[name] or (), queries)
+    written = values.pop("to") or ()
+    draft.read(f"{prefix}to", map(str, written), refuse_repeats)
+    readers = _list_readers(draft, f"{prefix}to", written)
+    destinations = tuple(dict.fromkeys(readers))
+    cadence = values.pop("when")
+    quiet_hours = values.pop("quiet_hours") or None
+    if quiet_hours is not None:
+        _require_zone(draft, f"{prefix}quiet_hours", quiet_hours, cadence)
+    if draft.wrong.intersection(f"{prefix}{setting.name}" for setting in SUBSCRIPTION):
         return None
     return Subscription(
         queries=values.pop("follow"),
-        destinations=values.pop("to"),
+        destinations=destinations,
         cadence=cadence,
         quiet_hours=quiet_hours,
         **values,
     )
 
 
+def _require_zone(draft: ConfigDraft, key: str, quiet: QuietHours, cadence: Cadence) -> None:
+    """Report quiet hours that nothing gives a time zone."""
+    if not quiet.zone and cadence.kind is not CadenceKind.CLOCK:
+        draft.complain(
+            key,
+            f"needs a time zone, because {str(cadence)!r} has none",
+            f'Write "{quiet} Europe/Berlin", or "" for no quiet hours.',
+        )
+
+
+def _refuse_words(
+    draft: ConfigDraft, key: str, texts: Iterable[str], queries: Collection[str]
+) -> None:
+    """Report texts that are no query, but a word: the name of a saved query that is not there."""
+    for text in texts:
+        query = "" if text in queries else complete_word(text)
+        if query:
+            near = suggest(text, queries, "")
+            hint = f'{near} A query says where to look: "{query}".'
+            draft.complain(key, f"there is no saved query {text!r}", hint.lstrip())
+
+
 def _list_readers(
     draft: ConfigDraft, key: str, destinations: Iterable[Destination]
 ) -> Iterator[Destination]:
-    """Yield destinations, those of a file of addresses in its place; odd lines are named and left out."""
+    """Yield destinations, those of a file of addresses in its place.
+
+    Lines of such a file that hold no address are named, and left out.
+    """
     for destination in destinations:
-        if destination.kind is not DestinationKind.MAIL or not destination.address.startswith("@"):
+        if not destination.is_member_list:
             yield destination
             continue
-        read = draft.read(
-            key,
-            destination.address[1:],
-            lambda name: read_members(draft.folder / expand_home(name)),
-        )
-        found, wrong = read or ([], [])
-        draft.origins[key] += f", {destination.address[1:]}"
-        draft.warnings += wrong
-        yield from found
+        name = destination.address[1:]
+        read = draft.read(key, name, lambda name: read_members(draft.folder / expand_home(name)))
+        draft.origins[key] += f", {name}"
+        if read is not None:
+            draft.warnings += read.wrong
+            yield from read.members
 
 
 def _read_incoming(
     draft: ConfigDraft, kind: DestinationKind, destinations: Iterable[Destination]
 ) -> dict[str, str]:
-    """Return name → URL: the incoming webhooks of the file, and those that destinations name, from variables."""
+    """Return name → URL of incoming webhooks: the file's, and what destinations name."""
     setting = INCOMING[kind]
     key = setting.table
-    outer, _, inner = key.rpartition(".")
-    above = draft.data.get(outer) if outer else draft.data
-    table = draft.check_table(key, above.get(inner) if isinstance(above, dict) else None)
-    names = _list_webhooks(draft, key, table, destinations, kind)
-    urls = draft.read_table(
-        key, table, [replace(setting, name=name) for name in names], others=table
-    )
+    table = draft.check_table(key, _find_written(draft.data, key))
+    used = {place.address for place in destinations if place.kind is kind}
+    names = _list_names(draft, key, table, used)
+    settings = [replace(setting, name=name) for name in names]
+    urls = draft.read_table(key, table, settings, others=table)
     for name, url in urls.items():
         if not url and f"{key}.{name}" not in draft.wrong:
             variable = variable_of(f"{key}.{name}")
@@ -304,14 +339,23 @@ def _read_incoming(
     return {name: url for name, url in urls.items() if url}
 
 
+def _find_written(data: Mapping[str, Any], key: str) -> object:
+    """Return what a file says under a key such as `slack.webhooks`; None for nothing."""
+    written: object = data
+    for name in key.split("."):
+        written = written.get(name) if isinstance(written, dict) else None
+    return written
+
+
 def _read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> dict[str, Webhook]:
-    """Return name → webhook: those of the file, and those that destinations name and variables give."""
+    """Return name → webhook: the file's, and those that destinations name and variables give."""
     found = {}
     table = draft.check_table("webhooks", draft.data.get("webhooks"))
-    for name in _list_webhooks(draft, "webhooks", table, destinations, DestinationKind.WEBHOOK):
+    used = {place.address for place in destinations if place.traits.medium is Medium.EVENT}
+    for name in _list_names(draft, "webhooks", table, used):
         key = f"webhooks.{name}"
         values = draft.read_table(key, table.get(name), WEBHOOK)
-        missing = [f"{key}.{one}" for one, value in values.items() if not value]
+        missing = [f"{key}.{part}" for part, value in values.items() if not value]
         if not missing:
             found[name] = Webhook(**values)
         elif not draft.wrong.intersection(missing):
@@ -320,15 +364,10 @@ def _read_webhooks(draft: ConfigDraft, destinations: Iterable[Destination]) -> d
     return found
 
 
-def _list_webhooks(
-    draft: ConfigDraft,
-    key: str,
-    table: Iterable[str],
-    destinations: Iterable[Destination],
-    kind: DestinationKind,
-) -> list[str]:
-    wanted = {one.address for one in destinations if one.kind is kind}
-    return _check_names(draft, key, [*table, *sorted(wanted - {*table})])
+def _list_names(draft: ConfigDraft, key: str, table: Collection[str], used: set[str]) -> list[str]:
+    """Return the names of a table, then those that destinations use and variables may fill in."""
+    others = sorted(used.difference(table))
+    return _check_names(draft, key, [*table, *others])
 
 
 def _check_names(draft: ConfigDraft, key: str, names: Iterable[str]) -> list[str]:
@@ -336,149 +375,8 @@ def _check_names(draft: ConfigDraft, key: str, names: Iterable[str]) -> list[str
     return [name for name in names if draft.read(f"{key}.{name}", name, read_name) is not None]
 
 
-def _find_contradictions(  # noqa: C901, PLR0912 - one case for each mistake
-    draft: ConfigDraft,
-    queries: int,
-    subscriptions: Iterable[Subscription],
-    destinations: Collection[Destination],
-) -> Iterator[tuple[str, str, str]]:
-    """Yield key, mistake and hint if settings contradict one another, or lack what others need."""
-    values = draft.values
-    is_reachable = values["arxiv.contact"] or all(is_loopback(values[key]) for key in _ARXIV_KEYS)
-    has_from = values["mail.from"] or "mail.from" in draft.wrong
-    if not has_from and any(one.kind is DestinationKind.MAIL for one in destinations):
-        yield (
-            "mail.from",
-            "is missing, but there are mailto: destinations",
-            'Write mail.from = "…" at the top of the file.',
-        )
-    elif draft.path and not is_reachable and not {"arxiv.contact", "mail.from"} & draft.wrong:
-        hint = "Write your mail address or web page: arXiv can write to you before it blocks you."
-        yield "arxiv.contact", "is empty", f"{hint} With mail.from, that address is taken."
-    if values["store.git_branch"] and draft.origins["store.url"] != DEFAULT_ORIGIN:
-        yield "store.url", "is set, and so is store.git_branch", "Remove one of the two."
-    if values["arxiv.source"] == "query" and queries > MOST_SEARCHED:
-        yield (
-            "arxiv.source",
-            f'is "query", and there are {queries:,} saved queries: arXiv\'s search is asked for {MOST_SEARCHED}',
-            'Write source = "harvest": that is enough for any number of them.',
-        )
-    server = urlsplit(values["mail.smtp"])
-    if values["mail.password"] and not server.username:
-        yield (
-            "mail.smtp",
-            "has no user name for the password",
-            "Write the name before the host: smtp+starttls://name@host:587.",
-        )
-    if server.username and server.scheme == "smtp" and not is_loopback(values["mail.smtp"]):
-        yield (
-            "mail.smtp",
-            "would send the password unencrypted",
-            "Write smtp+starttls://… or smtps://…",
-        )
-    # People who subscribe by themselves confirm by a mail that links to a page.
-    if (
-        values["web.signup"]
-        and not values["web.signup"].is_off
-        and "web.base_url" not in draft.wrong
-    ):
-        if not values["web.base_url"]:
-            yield (
-                "web.signup",
-                "lets people subscribe, but web.base_url is missing, so no mail could link to a page",
-                'Write base_url = "https://…" under [web].',
-            )
-        elif not values["mail.from"]:
-            yield (
-                "web.signup",
-                "lets people subscribe, but mail.from is missing, so nobody could confirm",
-                'Write from = "…" and smtp = "…" under [mail].',
-            )
-    templates, ca_file = values["templates"], values["mail.ca_file"]
-    if templates is not None and not templates.is_dir():
-        yield (
-            "templates",
-            f"there is no folder {templates}",
-            "Make the folder, or remove `templates`.",
-        )
-    if ca_file is not None and not ca_file.is_file():
-        yield (
-            "mail.ca_file",
-            f"there is no file {ca_file}",
-            "Name a PEM file, or remove `mail.ca_file`.",
-        )
-    owners: dict[str, str] = {}
-    for subscription in subscriptions:
-        if subscription.shared and subscription.joinable:
-            yield (
-                f"subscriptions.{subscription.name}.shared",
-                "can't be joined by single people",
-                "Take out `joinable` or `shared`.",
-            )
-        files = (
-            one
-            for one in subscription.destinations
-            if one.kind is DestinationKind.FILE and one.is_pulled
-        )
-        for destination in files:
-            owner = owners.setdefault(str(destination), subscription.name)
-            if owner != subscription.name:
-                yield (
-                    f"subscriptions.{subscription.name}.to",
-                    f"{destination} is also written by {owner}",
-                    "Choose another file; `digest add` takes it with --to.",
-                )
-    outside = [key for key, url in _list_outside(draft, destinations) if not is_loopback(url)]
-    if (
-        values["test_clock"] and outside
-    ):  # months pass in minutes: nobody outside must be asked or written to
-        yield (
-            "test_clock",
-            f"needs all addresses on this machine; these are not: {', '.join(outside)}",
-            "Unset DIGEST_TEST_CLOCK, or point all of them at 127.0.0.1.",
-        )
-
-
-def _list_needs(draft: ConfigDraft, destinations: Iterable[Destination]) -> Iterator[str]:
-    """Yield what is allowed, and should still be mended before the first message."""
-    url, server = draft.values["store.url"], urlsplit(draft.values["mail.smtp"])
-    if (
-        url.startswith("postgresql:")
-        and "sslmode=" not in url
-        and (hosts := find_remote_hosts(url))
-    ):
-        yield f"the connection to {', '.join(hosts)} is not secure: add ?sslmode=verify-full to store.url"
-    if server.username and not draft.values["mail.password"]:
-        yield (
-            f"mail.smtp logs in as {server.username!r} and needs a password: "
-            "set DIGEST_MAIL_PASSWORD, or name its file with mail.password_file"
-        )
-    if not draft.values["slack.token"] and any(
-        one.kind is DestinationKind.SLACK for one in destinations
-    ):
-        yield "slack: destinations need a token: set DIGEST_SLACK_TOKEN, or name its file with slack.token_file"
-
-
-def _list_outside(
-    draft: ConfigDraft, destinations: Iterable[Destination]
-) -> Iterator[tuple[str, str]]:
-    """Yield key and address of all that may be reached; Slack only if something could be posted there."""
-    for key in ("test_clock", *_ARXIV_KEYS, "mail.smtp", "web.base_url", "alarms.ping_url"):
-        yield key, draft.values[key]
-    if draft.values["slack.token"] or any(
-        one.kind is DestinationKind.SLACK for one in destinations
-    ):
-        yield "slack.url", draft.values["slack.url"]
-    if draft.values["zotero.key"]:
-        yield "zotero.url", draft.values["zotero.url"]
-    for key, value in draft.values.items():
-        is_incoming = key.startswith(tuple(f"{setting.table}." for setting in INCOMING.values()))
-        if is_incoming or (key.startswith("webhooks.") and key.endswith(".url")):
-            yield key, value
-
-
 def find_config(option: str | os.PathLike[str] | None, environ: Mapping[str, str]) -> Path:
-    """Return the file to read: the one named on the command line, in DIGEST_CONFIG, or ./digest.toml.
+    """Return the file to read: the command line's, the one in DIGEST_CONFIG, or ./digest.toml.
 
     Whether it is there is found out when it is read.
     """
@@ -491,16 +389,14 @@ def read_environment() -> dict[str, str]:
 
 
 def find_state_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder for what a command without a database must remember: the pace of its requests.
+    """Return the folder where a command without a database keeps the pace of its requests.
 
     Follows the XDG base directory specification, which ignores relative paths; made if missing.
     """
-    named = Path(environ.get("XDG_STATE_HOME", ""))
-    base = (
-        named
-        if named.is_absolute()
-        else Path(environ.get("HOME") or Path.home()) / ".local" / "state"
-    )
+    base = Path(environ.get("XDG_STATE_HOME", ""))
+    if not base.is_absolute():
+        home = environ.get("HOME") or Path.home()
+        base = Path(home) / ".local" / "state"
     folder = base / "digest"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -513,13 +409,13 @@ def find_state_folder(environ: Mapping[str, str]) -> Path:
 
 
 def open_config(option: str | os.PathLike[str] | None = None) -> Config:
-    """Find and read the configuration of this process; `option` is the file named on the command line."""
+    """Find and read the configuration of this process; the command line's file is `option`."""
     environ = read_environment()
     return load_config(find_config(option, environ), environ)
 
 
 def open_config_or_defaults(option: str | os.PathLike[str] | None = None) -> Config:
-    """Read the configuration; without any file, defaults and environment, for commands that need none."""
+    """Read the configuration, of defaults and environment alone where there is no file."""
     environ = read_environment()
     path = find_config(option, environ)
     is_named = bool(option or environ.get(CONFIG_VARIABLE))

@@ -1,7 +1,7 @@
 """Changes of `digest.toml`: its text and a change in, its new text out. Comments and order stay.
 
-A file is cut into statements: the fewest lines that TOML reads alone. A change rewrites those it is about. Whether
-the new file is right, its reader says.
+A file is cut into statements: the fewest lines that TOML reads alone. A change rewrites those it is
+about. Whether the new file is right, its reader says.
 """
 
 from __future__ import annotations
@@ -29,6 +29,15 @@ class _Statement(NamedTuple):
     text: str
     data: Mapping[str, Any]
 
+    @property
+    def is_of_subscription(self) -> bool:
+        """Whether it has a key of a subscription."""
+        return not _KEYS.isdisjoint(self.data)
+
+    def has(self, key: str) -> bool:
+        """Whether it says what a key is; above all tables that may be a table's, after a dot."""
+        return key in self.data or self.text.startswith(f"{key} =")
+
 
 @dataclass(slots=True)
 class _Table:
@@ -41,71 +50,78 @@ class _Table:
     @property
     def end(self) -> int:
         """How many statements there are up to the last key of a subscription."""
-        return max(
-            (at for at, one in enumerate(self.statements, 1) if one.data.keys() & _KEYS), default=0
-        )
+        end = 0
+        for number, statement in enumerate(self.statements, 1):
+            if statement.is_of_subscription:
+                end = number
+        return end
 
     def write(self, key: str, value: object) -> None:
-        """Write a value: in the lines that have its key, else below the last key; None takes it out."""
-        # Above all tables a key may be that of a table, after a dot.
-        at = next(
-            (
-                at
-                for at, one in enumerate(self.statements)
-                if key in one.data or one.text.startswith(f"{key} =")
-            ),
-            None,
-        )
-        if at is None:
-            if value is not None:
-                self.statements.insert(self.end, _write_statement(key, value))
-        else:
-            self.statements[at : at + 1] = (
-                [] if value is None else [_rewrite(self.statements[at], key, value)]
-            )
+        """Write a value in the lines that have its key, else below the last; None takes it out."""
+        for place, statement in enumerate(self.statements):
+            if statement.has(key):
+                if value is None:
+                    del self.statements[place]
+                else:
+                    self.statements[place] = _rewrite(statement, key, value)
+                return
+        if value is not None:
+            self.statements.insert(self.end, _write_statement(key, value))
 
 
 def remove_query(text: str, name: str) -> str:
-    """Return the file without a saved query; refused while a subscription follows it, or orders by it."""
+    """Return the file without a saved query; refused while a subscription names it."""
     _require(name, tomllib.loads(text).get("queries", {}), "saved query")
-    for follower, one in list_subscriptions(text).items():
-        for key in (key for key in NAMING if name in _as_list(one.get(key, []))):
-            change = f"--remove-query {name}" if key == "follow" else f"{key}="
-            raise UsageError(
-                f"the subscription {follower} still {NAMING[key]} the saved query {name}",
-                hint=f"`digest subscription edit {follower} {change}` takes it from there.",
-            )
+    for subscription, written in list_subscriptions(text).items():
+        for key, use in NAMING.items():
+            if name in _as_list(written.get(key, [])):
+                change = f"--remove-query {name}" if key == "follow" else f"{key}="
+                command = f"digest subscription edit {subscription} {change}"
+                raise UsageError(
+                    f"the subscription {subscription} still {use} the saved query {name}",
+                    hint=f"`{command}` takes it from there.",
+                )
     tables = _cut(text)
     for table in tables:
-        for line in table.statements:
-            saved = (
-                line.data
-                if table.name == "queries"
-                else not table.name and line.data.get("queries")
-            )
-            if saved and [*saved] == [name]:
-                table.statements.remove(line)
+        for statement in table.statements:
+            if _list_saved(table, statement) == [name]:
+                table.statements.remove(statement)
                 return _join(tables)
     raise _refuse()
 
 
-def add_subscription(text: str, values: Mapping[str, object]) -> str:
-    """Return the file with one more subscription; `values` are its keys in order, `name` among them.
+def _list_saved(table: _Table, statement: _Statement) -> list[str]:
+    """Return the names of the saved queries that a statement writes."""
+    if table.name == "queries":
+        return list(statement.data)
+    at_top = {} if table.name else statement.data.get("queries")
+    return list(at_top or {})
 
-    The only one so far, at the top of the file, gets a table of its own, and its name is written down.
+
+def add_subscription(text: str, values: Mapping[str, object]) -> str:
+    """Return the file with one more subscription; `values` are its keys in order, its name too.
+
+    The only one so far, at the top of the file, gets a table of its own, and its name is written
+    down.
     """
-    tables, added = _cut(text), [[_write_statement(key, value) for key, value in values.items()]]
+    tables = _cut(text)
+    added = [[_write_statement(key, value) for key, value in values.items()]]
     if list_only(tomllib.loads(text)):
-        top = tables[0].statements
-        only = [one for one in top if one.data.keys() & _KEYS]
-        tables[0].statements = [one for one in top if one not in only]
-        is_named = any("name" in one.data for one in only)
-        added.insert(0, [*([] if is_named else [_write_statement("name", ONLY)]), *only])
+        added.insert(0, _take_only(tables[0]))
     text = _join(tables).lstrip("\n")
     for statements in added:
         gap = "\n" if text.strip() and not text.endswith("\n\n") else ""
         text += _join([_Table(f"{gap}[[subscriptions]]\n", "", statements)])
     return text
+
+
+def _take_only(top: _Table) -> list[_Statement]:
+    """Take the only subscription from the top of the file, its name written down."""
+    only = [statement for statement in top.statements if statement.is_of_subscription]
+    top.statements = [one for one in top.statements if not one.is_of_subscription]
+    if not any("name" in statement.data for statement in only):
+        only.insert(0, _write_statement("name", ONLY))
+    return only
 
 
 def edit_subscription(
@@ -118,16 +134,18 @@ def edit_subscription(
 ) -> str:
     """Return the file with a subscription changed.
 
-    The value None takes a key out, so that the default counts. To `follow` and `to` something may be added, unless
-    it is there already, or removed.
+    The value None takes a key out, so that the default counts. To `follow` and `to` something may
+    be added, unless it is there already, or removed.
     """
     tables = _cut(text)
     table, written = _find_subscription(tables, text, name)
     wanted = dict(values or {})
     for key in ("follow", "to"):
-        more, less = (add or {}).get(key, ()), (remove or {}).get(key, ())
+        more = (add or {}).get(key, ())
+        less = (remove or {}).get(key, ())
         if more or less:
-            wanted[key] = _change_list(wanted.get(key) or written[key], more, less, key, name)
+            before = wanted.get(key) or written[key]
+            wanted[key] = _change_list(before, more, less, key, name)
     for key, value in wanted.items():
         table.write(key, value)
     return _join(tables)
@@ -138,71 +156,96 @@ def remove_subscription(text: str, name: str) -> str:
     tables = _cut(text)
     table, _ = _find_subscription(tables, text, name)
     if table.head:
-        rest = "".join(one.text for one in table.statements[table.end :]).lstrip("\n")
-        table.head, table.statements = "", [_Statement(rest, {})]
+        rest = "".join(statement.text for statement in table.statements[table.end :])
+        table.head = ""
+        table.statements = [_Statement(rest.lstrip("\n"), {})]
     else:
-        table.statements = [one for one in table.statements if not one.data.keys() & _KEYS]
+        table.statements = [one for one in table.statements if not one.is_of_subscription]
     return _join(tables)
 
 
 def list_subscriptions(text: str) -> dict[str, dict[str, Any]]:
     """Return the subscriptions of a file as written there, by name and in its order."""
     data = tomllib.loads(text)
-    if only := list_only(data):
+    only = list_only(data)
+    if only:
         return {only.get("name", ONLY): only}
-    return {one["name"]: one for one in data.get("subscriptions", [])}
+    return {table["name"]: table for table in data.get("subscriptions", [])}
 
 
 def write_settings(text: str, settings: Mapping[str, object]) -> str:
     """Return the file with settings written, by keys such as `store.url`; None takes one out."""
     tables = _cut(text)
+    top = tables[0]
     for key, value in settings.items():
-        table, _, name = key.partition(".")
-        own = next((one for one in tables if one.name == table), None)
-        (own or tables[0]).write(name if own else key, value)
+        table_name, _, name = key.partition(".")
+        table = next((one for one in tables if one.name == table_name), None)
+        if table is None:
+            top.write(key, value)
+        else:
+            table.write(name, value)
     return _join(tables)
 
 
 def read_assignment(text: str) -> tuple[str, object]:
-    """Read `key=value` of a subscription as it is typed; None for the value if nothing follows the sign.
+    """Read `key=value` of a subscription as it is typed; the value is None if there is none.
 
     Lists are written `one,two`, or as in TOML.
     """
     key, sign, word = (part.strip() for part in text.partition("="))
-    settings = {one.name: one for one in SUBSCRIPTION if one.name != "name"}
     if not sign:
         raise UsageError(f"{text!r} sets nothing", hint="Write key=value, such as show=20.")
+    settings = {setting.name: setting for setting in SUBSCRIPTION if setting.name != "name"}
     if key not in settings:
-        what = (
-            "a name is for good; `title` may change"
-            if key == "name"
-            else f"a subscription has no {key!r}"
-        )
-        raise UsageError(what, hint=suggest(key, settings, "It takes"))
-    if word.startswith("[") and (listed := _read(f"value = {word}")):
+        said = f"a subscription has no {key!r}"
+        if key == "name":
+            said = "a name is for good; `title` may change"
+        raise UsageError(said, hint=suggest(key, settings, "It takes"))
+    listed = _read(f"value = {word}") if word.startswith("[") else None
+    if listed:
         return key, listed["value"]
-    if settings[key].read in (read_queries, read_followed):  # commas belong to a query
+    setting = settings[key]
+    if setting.read in (read_queries, read_followed):  # commas belong to a query
         return key, word or None
-    value = parse_variable(word, [] if key == "to" else settings[key].default)
+    value = parse_variable(word, [] if key == "to" else setting.default)
     if key == "to" and isinstance(value, list):
-        value = [*map(write_destination, value)]
+        value = [write_destination(place) for place in value]
     return key, None if value in ("", []) else value
 
 
 def compare_texts(before: str, after: str, name: str) -> list[str]:
-    """Return what differs between two texts of a file, as the lines of a unified diff."""
-    lines = [
-        *difflib.unified_diff(
-            before.splitlines(), after.splitlines(), name, f"{name} (new)", lineterm=""
-        )
-    ]
+    """Return what differs between two texts of a file, as the lines of a unified diff.
+
+    Where either end of a change may be shown, a table's head is: the change is moved up to it.
+    """
+    old = before.splitlines()
+    new = after.splitlines()
+    lines = list(difflib.unified_diff(old, new, name, f"{name} (new)", lineterm=""))
     for end, line in enumerate(lines):
-        if line[0] in "+-" and not (lines[end + 1 :] and lines[end + 1][0] in "+-"):
-            start = max(at for at in range(end + 1) if lines[at][0] != line[0])
-            while lines[start + 1][1:2] not in ("", "[") and lines[start] == f" {lines[end][1:]}":
-                lines[start], lines[end] = lines[end], lines[start]
-                start, end = start - 1, end - 1  # noqa: PLW2901 - one higher, to a table's head
+        goes_on = end + 1 < len(lines) and _is_changed(lines[end + 1])
+        if _is_changed(line) and not goes_on:
+            _move_to_head(lines, end)
     return lines
+
+
+def _is_changed(line: str) -> bool:
+    return line.startswith(("+", "-"))
+
+
+def _move_to_head(lines: list[str], end: int) -> None:
+    """Move the run of changed lines that ends here up, until a table's head begins it.
+
+    It may go up by a line where the line above it is the same as its last one.
+    """
+    start = end
+    while lines[start][0] == lines[end][0]:
+        start -= 1
+    while lines[start + 1][1:2] not in ("", "[") and lines[start] == f" {lines[end][1:]}":
+        unchanged = lines[start]
+        lines[start] = lines[end]
+        lines[end] = unchanged
+        start -= 1
+        end -= 1
 
 
 def _require(name: str, known: Iterable[str], what: str) -> None:
@@ -221,18 +264,19 @@ def _as_list(written: object) -> list[str]:
 def _change_list(
     there: object, added: Iterable[str], removed: Iterable[str], key: str, name: str
 ) -> list[str]:
+    """Return what stands there with something added or removed, whichever way it is spelt."""
 
     def spell(text: str) -> str:
         return text.strip() if key == "follow" else write_destination(text)
 
     verb = "follow" if key == "follow" else "go to"
-    left = {spell(one): one for one in _as_list(there)}
-    for one in added:
-        left.setdefault(spell(one), one)
-    for one in removed:
-        if left.pop(spell(one), None) is None:
+    left = {spell(text): text for text in _as_list(there)}
+    for text in added:
+        left.setdefault(spell(text), text)
+    for text in removed:
+        if left.pop(spell(text), None) is None:
             has = ", ".join(map(str, _as_list(there)))
-            raise UsageError(f"{name} does not {verb} {one}", hint=f"It does {verb} {has}.")
+            raise UsageError(f"{name} does not {verb} {text}", hint=f"It does {verb} {has}.")
     if not left:
         raise UsageError(
             f"{name} needs something to {verb}",
@@ -242,14 +286,17 @@ def _change_list(
 
 
 def _cut(text: str) -> list[_Table]:
-    tables, begun = [_Table()], ""
+    """Cut a file into its tables; the first is what is above them all."""
+    tables = [_Table()]
+    begun = ""
     for line in text.removesuffix("\n").split("\n"):
         begun += f"{line}\n"
         data = _read(begun)
         if data is None:
             continue
         if begun.lstrip().startswith("["):
-            tables.append(_Table(begun, next(iter(data))))
+            name = next(iter(data))
+            tables.append(_Table(begun, name))
         else:
             tables[-1].statements.append(_Statement(begun, data))
         begun = ""
@@ -265,20 +312,27 @@ def _read(text: str) -> dict[str, Any] | None:
 
 
 def _join(tables: Iterable[_Table]) -> str:
-    return "".join(table.head + "".join(one.text for one in table.statements) for table in tables)
+    text = ""
+    for table in tables:
+        text += table.head
+        text += "".join(statement.text for statement in table.statements)
+    return text
 
 
 def _find_subscription(
     tables: Sequence[_Table], text: str, name: str
 ) -> tuple[_Table, Mapping[str, Any]]:
+    """Return the table that holds a subscription, and what is written there."""
     written = list_subscriptions(text)
     _require(name, written, "subscription")
-    own = [table for table in tables if table.name == "subscriptions"]
     if list_only(tomllib.loads(text)):
         own = [tables[0]]
+    else:
+        own = [table for table in tables if table.name == "subscriptions"]
     if len(own) != len(written):
         raise _refuse()
-    return own[[*written].index(name)], written[name]
+    place = list(written).index(name)
+    return own[place], written[name]
 
 
 def _refuse() -> ConfigurationError:
@@ -293,21 +347,33 @@ def _write_statement(key: str, value: object, end: str = "\n") -> _Statement:
 
 
 def _rewrite(old: _Statement, key: str, value: object) -> _Statement:
-    """Return a statement with another value; a list of several lines keeps the comments between its items."""
+    """Return a statement with another value; comments after it or between its items stay."""
     lines = old.text.splitlines(keepends=True)
     if len(lines) == 1:
-        marks = (at for at, letter in enumerate(old.text) if letter == "#")
-        comment = next((old.text[at:] for at in marks if _read(old.text[:at]) == old.data), "")
+        comment = _find_comment(old)
         return _write_statement(key, value, f" {comment}" if comment else "\n")
     if isinstance(value, list | tuple):
-        there = old.data[key]
-        items = [
-            line
-            for line in lines[1:-1]
-            if set((_read(f"x = [{line}]") or {"x": []})["x"]) <= {*value}
-        ]
-        items += [f"  {write_toml(one)},\n" for one in value if one not in there]
-        text = "".join([lines[0], *items, lines[-1]])
+        text = _rewrite_items(lines, old.data[key], value)
         if _read(text) == {key: [*value]}:
             return _Statement(text, {key: value})
     return _write_statement(key, value)
+
+
+def _find_comment(statement: _Statement) -> str:
+    """Return the comment behind a statement of one line, its end of line too; "" for none."""
+    for place, letter in enumerate(statement.text):
+        if letter == "#" and _read(statement.text[:place]) == statement.data:
+            return statement.text[place:]
+    return ""
+
+
+def _rewrite_items(lines: Sequence[str], before: Sequence[object], value: Sequence[object]) -> str:
+    """Return the lines of a list with the items that stay, and what is new below them."""
+    kept = []
+    for line in lines[1:-1]:
+        read = _read(f"x = [{line}]")
+        items = read["x"] if read else []  # an odd line stays: who reads the result judges it
+        if all(item in value for item in items):
+            kept.append(line)
+    added = [f"  {write_toml(item)},\n" for item in value if item not in before]
+    return "".join([lines[0], *kept, *added, lines[-1]])

@@ -14,9 +14,11 @@ class Provider:
     """A mail provider.
 
     Attributes:
-        server: as in `mail.smtp`, without a login name; it may hold `{region}`. "" for none that we know.
+        server: as in `mail.smtp`, without a login name; it may hold `{region}`. "" for none that we
+            know.
         secret: what its password is called.
-        login: what its login name is called; "" if one logs in with the account's address, and sends from it.
+        login: what its login name is called; "" if one logs in with the account's address, and
+            sends from it.
         spf: what the SPF record of a domain that sends by it includes.
         selector: of the DKIM key that such a domain publishes; "" if each has another one.
     """
@@ -49,59 +51,87 @@ def add_login(server: str, login: str) -> str:
     return f"{scheme}://{quote(login, safe='@')}@{host}" if login else server
 
 
-OWN = Provider("own", "your own server, or another provider", "", "Password")
+OWN = Provider(
+    key="own",
+    name="your own server, or another provider",
+    server="",
+    secret="Password",  # noqa: S106 - what it is called
+)
 OUTLOOK = Provider(
-    *("outlook", "Outlook or Microsoft 365", "", "", ""),
-    (
+    key="outlook",
+    name="Outlook or Microsoft 365",
+    server="",
+    notes=(
         "Microsoft takes no passwords from programs any more, so Digest can't log in.",
         "Choose another provider, or a relay of your organisation as your own server.",
     ),
-    ("outlook.com", "hotmail.com", "live.com", "msn.com"),
+    domains=("outlook.com", "hotmail.com", "live.com", "msn.com"),
 )
 
 _OFFERED = (
     Provider(
-        *("gmail", "Gmail", "smtp+starttls://smtp.gmail.com:587", "App password"),
-        *("https://myaccount.google.com/apppasswords", _TWO_STEP, ("gmail.com", "googlemail.com")),
+        key="gmail",
+        name="Gmail",
+        server="smtp+starttls://smtp.gmail.com:587",
+        secret="App password",  # noqa: S106 - what it is called
+        page="https://myaccount.google.com/apppasswords",
+        notes=_TWO_STEP,
+        domains=("gmail.com", "googlemail.com"),
         spf="_spf.google.com",
         selector="google",
     ),
     Provider(
-        *("fastmail", "Fastmail", "smtps://smtp.fastmail.com:465", "App password"),
-        *("https://app.fastmail.com/settings/security", ("Your usual password does not work.",)),
-        ("fastmail.com", "fastmail.fm"),
+        key="fastmail",
+        name="Fastmail",
+        server="smtps://smtp.fastmail.com:465",
+        secret="App password",  # noqa: S106 - what it is called
+        page="https://app.fastmail.com/settings/security",
+        notes=("Your usual password does not work.",),
+        domains=("fastmail.com", "fastmail.fm"),
         spf="spf.messagingengine.com",
         selector="fm1",
     ),
     Provider(
-        *("icloud", "iCloud", "smtp+starttls://smtp.mail.me.com:587", "App-specific password"),
-        *("https://account.apple.com/", _TWO_STEP, ("icloud.com", "me.com", "mac.com")),
+        key="icloud",
+        name="iCloud",
+        server="smtp+starttls://smtp.mail.me.com:587",
+        secret="App-specific password",  # noqa: S106 - what it is called
+        page="https://account.apple.com/",
+        notes=_TWO_STEP,
+        domains=("icloud.com", "me.com", "mac.com"),
         spf="icloud.com",
         selector="sig1",
     ),
     Provider(
-        *(
-            "ses",
-            "Amazon SES",
-            "smtp+starttls://email-smtp.{region}.amazonaws.com:587",
-            "SMTP password",
-        ),
-        "https://console.aws.amazon.com/ses/home#/smtp",
-        (_VERIFIED, "A new account also sends only to verified addresses."),
+        key="ses",
+        name="Amazon SES",
+        server="smtp+starttls://email-smtp.{region}.amazonaws.com:587",
+        secret="SMTP password",  # noqa: S106 - what it is called
+        page="https://console.aws.amazon.com/ses/home#/smtp",
+        notes=(_VERIFIED, "A new account also sends only to verified addresses."),
         login="SMTP user name",
         spf="amazonses.com",
     ),
     Provider(
-        *("postmark", "Postmark", "smtp+starttls://smtp.postmarkapp.com:587", "Secret key"),
-        "https://account.postmarkapp.com/servers",
-        ("Make an SMTP token: a message stream's settings, SMTP.", _VERIFIED),
+        key="postmark",
+        name="Postmark",
+        server="smtp+starttls://smtp.postmarkapp.com:587",
+        secret="Secret key",  # noqa: S106 - what it is called
+        page="https://account.postmarkapp.com/servers",
+        notes=("Make an SMTP token: a message stream's settings, SMTP.", _VERIFIED),
         login="Access key",
         spf="spf.mtasv.net",
     ),
     Provider(
-        *("mailgun", "Mailgun", "smtp+starttls://smtp.mailgun.org:587", "SMTP password"),
-        "https://app.mailgun.com/mg/sending/domains",
-        (_VERIFIED, "Is your domain in the EU? Then choose your own server: smtp.eu.mailgun.org."),
+        key="mailgun",
+        name="Mailgun",
+        server="smtp+starttls://smtp.mailgun.org:587",
+        secret="SMTP password",  # noqa: S106 - what it is called
+        page="https://app.mailgun.com/mg/sending/domains",
+        notes=(
+            _VERIFIED,
+            "Is your domain in the EU? Then choose your own server: smtp.eu.mailgun.org.",
+        ),
         login="SMTP login",
         spf="mailgun.org",
     ),
@@ -114,16 +144,15 @@ PROVIDERS = {one.key: one for one in _OFFERED}
 
 def find_provider(host: str) -> Provider | None:
     """Return the provider whose mail server has this name; None for any other server."""
-    known = (
-        (urlsplit(one.server).netloc.partition(":")[0], one)
-        for one in PROVIDERS.values()
-        if one.server
-    )
-    return next((one for name, one in known if name.split(".")[-2:] == host.split(".")[-2:]), None)
+    domain = host.split(".")[-2:]
+    for provider in PROVIDERS.values():
+        name = urlsplit(provider.server).netloc.partition(":")[0]
+        if provider.server and name.split(".")[-2:] == domain:
+            return provider
+    return None
 
 
 def guess_provider(address: str) -> Provider | None:
     """Return the provider of an address by its domain; None if the domain is nobody's we know."""
-    return next(
-        (one for one in PROVIDERS.values() if address.rpartition("@")[2] in one.domains), None
-    )
+    domain = address.rpartition("@")[2]
+    return next((one for one in PROVIDERS.values() if domain in one.domains), None)

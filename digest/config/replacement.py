@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from digest.config.document import read_document
@@ -28,12 +30,17 @@ class ConfigFile:
 
     def list_before(self) -> list[Path]:
         """Where the files before the last changes are kept, the newest first."""
-        name = f"{self.target.name}.before"
-        return [self.target.with_name(f"{name}{at or ''}") for at in (0, *range(2, _KEPT + 1))]
+        target = self.target
+        newest = f"{target.name}.before"
+        names = [newest, *(f"{newest}{number}" for number in range(2, _KEPT + 1))]
+        return [target.with_name(name) for name in names]
 
     @property
     def text(self) -> str:
-        """Its text, without a byte order mark; lines end in a line feed alone, also once a command changed it."""
+        """Its text, without a byte order mark.
+
+        Lines end in a line feed alone, also once a command has changed it.
+        """
         return self.content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
@@ -50,7 +57,8 @@ def read_file_before(file: ConfigFile) -> bytes:
         return before.read_bytes()
     except FileNotFoundError as error:
         raise UsageError(
-            f"there is no {before.name}: no change of {file.path.name} by a command is left to be undone",
+            f"there is no {before.name}: no change of {file.path.name} by a command is left to be "
+            "undone",
             hint=f"Only the last {_KEPT} changes by command can be undone.",
         ) from error
     except OSError as error:
@@ -58,16 +66,19 @@ def read_file_before(file: ConfigFile) -> bytes:
 
 
 def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = False) -> None:
-    """Replace a file by another content; what it held is kept beside it from then on. Mode and owner stay.
+    """Replace a file by another content; what it held is kept beside it. Mode and owner stay.
 
-    Who reads meanwhile finds the one or the other whole. A crash between the renamings leaves the file as it was,
-    and what it was to hold under a name of its own beside it.
+    Who reads meanwhile finds the one or the other whole. A crash between the renamings leaves the
+    file as it was, and what it was to hold under a name of its own beside it.
 
     One that `is_undone` was the file before, which is no longer kept; those before it move up.
 
-    Refused if somebody else changed the file since it was read. If it can't be written, it is as it was.
+    Refused if somebody else changed the file since it was read. If it can't be written, it is as it
+    was.
     """
-    target, new, kept = file.target, None, None
+    target = file.target
+    new = None
+    kept = None
     try:
         new = _write_beside(target, content)
         kept = None if is_undone else _write_beside(target, file.content)
@@ -76,15 +87,10 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
                 f"somebody else has changed {file.path} meanwhile, so nothing was written",
                 hint="Call it again.",
             )
-        files = file.list_before()
         if kept is None:
-            files[0].unlink()
-            moves = list(zip(files[1:], files[:-1], strict=True))
+            _take_back(file.list_before())
         else:
-            moves = [*zip(files[-2::-1], files[:0:-1], strict=True), (kept, files[0])]
-        for old, place in moves:
-            if old.exists():
-                old.replace(place)
+            _keep(kept, file.list_before())
         new.replace(target)  # last: what it held is safe by now
     except OSError as error:
         raise _explain(file.path, error) from error
@@ -92,6 +98,25 @@ def replace_config_file(file: ConfigFile, content: bytes, *, is_undone: bool = F
         for left in (new, kept):
             if left is not None:
                 left.unlink(missing_ok=True)
+
+
+def _keep(newest: Path, files: Sequence[Path]) -> None:
+    """Move the files that are kept down by one, the oldest first, and put another before them."""
+    for newer, older in reversed(list(pairwise(files))):
+        _move(newer, older)
+    _move(newest, files[0])
+
+
+def _take_back(files: Sequence[Path]) -> None:
+    """Remove the newest of the files that are kept, and move the others up by one."""
+    files[0].unlink()
+    for newer, older in pairwise(files):
+        _move(older, newer)
+
+
+def _move(file: Path, place: Path) -> None:
+    if file.exists():
+        file.replace(place)
 
 
 def _write_beside(target: Path, content: bytes) -> Path:
@@ -116,5 +141,6 @@ def _write_beside(target: Path, content: bytes) -> Path:
 def _explain(path: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(
         f"{path} can't be replaced: {error.strerror or error}",
-        hint="Check who owns it and its folder, and the room on the disk. In a container, mount the whole folder.",
+        hint="Check who owns it and its folder, and the room on the disk. In a container, mount "
+        "the whole folder.",
     )

@@ -5,17 +5,17 @@ Reading, `config show` and the manual's table are all made from these fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta, tzinfo
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from digest.config import addresses, values
+from digest.config.declarations import Secrecy, Setting, declare, list_settings
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, QuietHours, choose_zone
 from digest.model.destinations import FORMS, Destination, DestinationKind
@@ -29,78 +29,44 @@ from digest.model.subscriptions import (
     WhenEmpty,
 )
 
-_METADATA = "setting"
-
 NAMING = {"follow": "follows", "read_first": "reads first", "read_last": "reads last"}
 """Keys of a subscription that take saved queries by name, and what it does to them."""
 
+QUERY = Setting(
+    values.read_query_text,
+    None,
+    "A saved query, written as in arXiv's search.",
+    name="NAME",
+    table="queries",
+)
+"""What is written in `[queries]`, by any name."""
 
-class Secrecy(StrEnum):
-    """How much of a value is hidden when it is shown: nothing, a password inside it, or all."""
-
-    OPEN = "open"
-    INSIDE = "inside"
-    SECRET = "secret"  # noqa: S105 - the name of a degree, no password
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting.
-
-    Attributes:
-        read: from the value as written to the value as used; raises `ConfigurationError`. It never sees "" where
-            that is the default: "" is for "not set".
-        default: as it would be written; None if it must be written.
-        name: its key within its table, if it is not the field's name.
-        resolve: makes the value absolute, given the configuration's folder.
-        is_environment_only: it cannot be written in `digest.toml`.
-    """
-
-    read: Callable[[object], Any]
-    default: object
-    help: str
-    name: str = ""
-    secrecy: Secrecy = Secrecy.OPEN
-    resolve: Callable[[Any, Path], Any] | None = None
-    is_environment_only: bool = False
-    table: str = ""
-    field: str = ""
-
-    @property
-    def key(self) -> str:
-        """Table and name as in `digest.toml`."""
-        return f"{self.table}.{self.name}" if self.table else self.name
-
-    @property
-    def takes_file(self) -> bool:
-        """Whether a variable may name a file that holds it."""
-        return self.secrecy is not Secrecy.OPEN
-
-    def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
-        """Return the value that is meant; "" is for "not set" where that is the default."""
-        value = "" if written == self.default == "" else self.read(written)
-        return self.resolve(value, folder) if self.resolve else value
-
-
-def variable_of(key: str) -> str:
-    """Return the environment variable of a key: `mail.smtp` → `DIGEST_MAIL_SMTP`."""
-    return "DIGEST_" + "".join(letter if letter.isalnum() else "_" for letter in key).upper()
-
-
-def declare(read: Callable[[object], Any], default: object, help_: str, **more: Any) -> Any:  # noqa: ANN401 - like `dataclasses.field`
-    """Declare a field that holds a setting; it takes what `Setting` takes."""
-    setting = Setting(read, default, help_, **more)
-    return field(repr=not setting.takes_file, metadata={_METADATA: setting})
-
-
-def list_settings(table: str, owner: type) -> tuple[Setting, ...]:
-    """Return the settings that a class of a table declares."""
-    declared = [
-        (one.name, one.metadata[_METADATA]) for one in fields(owner) if _METADATA in one.metadata
-    ]
-    return tuple(
-        replace(one, table=table, field=name, name=one.name or name) for name, one in declared
-    )
+INCOMING: dict[DestinationKind, Setting] = {
+    DestinationKind.SLACK_WEBHOOK: Setting(
+        addresses.incoming(
+            r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+",
+            "https://hooks.slack.com/services/T…/B…/…",
+        ),
+        "",
+        'The URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
+        name="NAME",
+        table="slack.webhooks",
+        secrecy=Secrecy.SECRET,
+    ),
+    DestinationKind.DISCORD: Setting(
+        addresses.incoming(
+            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+"
+            r"(?:\?[\w=&-]+)?",
+            "https://discord.com/api/webhooks/…/…",
+        ),
+        "",
+        'The URL of a Discord channel\'s webhook, for `to = "discord:NAME"`.',
+        name="NAME",
+        table="discord",
+        secrecy=Secrecy.SECRET,
+    ),
+}
+"""What is written in `[slack.webhooks]` and its like, by any name: a channel's secret address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +76,8 @@ class ArxivSettings:
     contact: str = declare(
         addresses.read_reachable,
         "",
-        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can reach you. "
-        "Default: `mail.from`.",
+        "Your mail address or web page. It goes to arXiv with each request, so that arXiv can "
+        "reach you. Default: `mail.from`.",
     )
     source: Literal["harvest", "query"] = declare(
         values.choose_from(("harvest", "query")),
@@ -141,16 +107,17 @@ class StoreSettings:
     url: str = declare(
         addresses.read_store_url,
         "sqlite:///digest.db",
-        "The database: sqlite:///file, or postgresql://name@host/database for several machines. Add "
-        "?sslmode=verify-full where the network is not your own.",
+        "The database: sqlite:///file, or postgresql://name@host/database for several machines. "
+        "Add ?sslmode=verify-full where the network is not your own.",
         secrecy=Secrecy.INSIDE,
         resolve=addresses.resolve_store_url,
     )
     git_branch: str = declare(
         values.read_name,
         "",
-        "Instead of `store.url`, without a server: a branch of the git repository that digest.toml lies in. The "
-        "database is kept there, encrypted. Each command fetches it from `origin`, and pushes what it changes.",
+        "Instead of `store.url`, without a server: a branch of the git repository that "
+        "digest.toml lies in. The database is kept there, encrypted. Each command fetches it from "
+        "`origin`, and pushes what it changes.",
     )
     state_key: bytes = declare(
         values.read_state_key,
@@ -161,7 +128,8 @@ class StoreSettings:
     forget_unmatched_after: int = declare(
         values.read_retention,
         "90 days",
-        'How long the texts of papers are kept that matched nothing; their ids stay. "never" keeps all.',
+        'How long the texts of papers are kept that matched nothing; their ids stay. "never" '
+        "keeps all.",
     )
 
 
@@ -172,8 +140,9 @@ class NetworkSettings:
     proxy: str = declare(
         addresses.read_proxy,
         "",
-        "The proxy that arXiv, Slack and webhooks are asked through: http://host:port. Default: what HTTPS_PROXY, "
-        "HTTP_PROXY and ALL_PROXY say. NO_PROXY names hosts that are asked without it.",
+        "The proxy that arXiv, Slack and webhooks are asked through: http://host:port. Default: "
+        "what HTTPS_PROXY, HTTP_PROXY and ALL_PROXY say. NO_PROXY names hosts that are asked "
+        "without it.",
         secrecy=Secrecy.INSIDE,
     )
 
@@ -191,8 +160,8 @@ class MailSettings:
     from_name: str = declare(
         values.read_line,
         "Digest",
-        "The sender of letters and alarms. A digest comes from its list, with this in brackets unless it is"
-        " `Digest`.",
+        "The sender of letters and alarms. A digest comes from its list, with this in brackets "
+        "unless it is `Digest`.",
     )
     smtp: str = declare(
         addresses.read_smtp_url,
@@ -202,7 +171,8 @@ class MailSettings:
     helo: str = declare(
         addresses.read_host_name,
         "",
-        "The name this machine gives itself to the mail server. Default: the domain of `mail.from`.",
+        "The name this machine gives itself to the mail server. Default: the domain of "
+        "`mail.from`.",
     )
     password: str = declare(
         values.read_line, "", "The password of the user in `mail.smtp`.", secrecy=Secrecy.SECRET
@@ -221,12 +191,14 @@ class MailSettings:
     dkim_selector: str = declare(
         values.read_name,
         "",
-        "The DKIM selector that your mail server signs with, so that `digest doctor` can check its key.",
+        "The DKIM selector that your mail server signs with, so that `digest doctor` can check "
+        "its key.",
     )
     on_ambiguous: Literal["resend", "hold"] = declare(
         values.choose_from(("resend", "hold")),
         "resend",
-        "What to do when the mail server's last answer is lost: resend the same mail, or hold it for you.",
+        "What to do when the mail server's last answer is lost: resend the same mail, or hold it "
+        "for you.",
     )
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
@@ -236,8 +208,8 @@ class MailSettings:
     connections: int = declare(
         values.number(1, 50, "connections"),
         1,
-        "The most connections to the mail server at once, from each process. More send faster, but after a crash "
-        "more mails may come twice.",
+        "The most connections to the mail server at once, from each process. More send faster, "
+        "but after a crash more mails may come twice.",
     )
 
 
@@ -248,11 +220,17 @@ class SlackSettings:
     token: str = declare(
         values.read_line, "", "The Slack app's bot token (xoxb-…).", secrecy=Secrecy.SECRET
     )
-    url: str = declare(addresses.read_slack_url, "https://slack.com/api/", "Slack's Web API.")
+    url: str = declare(
+        addresses.read_slack_url,
+        "https://slack.com/api/",
+        "Slack's Web API.",
+        needs="slack.token",
+    )
     ambiguous_wait: timedelta = declare(
         values.read_seconds,
         15,
-        "How many seconds to wait before a post whose answer was lost is searched for in the channel.",
+        "How many seconds to wait before a post whose answer was lost is searched for in the "
+        "channel.",
     )
 
 
@@ -263,10 +241,16 @@ class ZoteroSettings:
     key: str = declare(
         values.read_line,
         "",
-        "The key that reads your library at Zotero, made at zotero.org/settings/keys. Public groups need none.",
+        "The key that reads your library at Zotero, made at zotero.org/settings/keys. Public "
+        "groups need none.",
         secrecy=Secrecy.SECRET,
     )
-    url: str = declare(addresses.read_http_url, "https://api.zotero.org/", "Zotero's Web API.")
+    url: str = declare(
+        addresses.read_http_url,
+        "https://api.zotero.org/",
+        "Zotero's Web API.",
+        needs="zotero.key",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,7 +260,8 @@ class WebSettings:
     base_url: str = declare(
         addresses.read_secure_url,
         "",
-        "The public https address of `digest serve`. Without it messages have no links to pages and feeds.",
+        "The public https address of `digest serve`. Without it messages have no links to pages "
+        "and feeds.",
     )
     bind: str = declare(
         addresses.read_bind, "127.0.0.1:8000", "The host and port `digest serve` listens on."
@@ -284,12 +269,14 @@ class WebSettings:
     metrics_bind: str = declare(
         addresses.read_bind,
         "",
-        "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' format.",
+        "The host and port where `digest serve` shows `/metrics` to anybody, in Prometheus' "
+        "format.",
     )
     signup: Signup = declare(
         addresses.read_signup,
         "closed",
-        'Who may subscribe by themselves on the first page: nobody ("closed"), anybody ("open"), or a list of '
+        'Who may subscribe by themselves on the first page: nobody ("closed"), anybody ("open"), '
+        "or a list of "
         "domains and mail addresses.",
     )
     trusted_proxies: tuple[str, ...] = declare(
@@ -317,7 +304,8 @@ class AlarmSettings:
     ping_url: str = declare(
         addresses.read_private_url,
         "",
-        "Requested once a minute while all works. A service such as Healthchecks warns you when that stops.",
+        "Requested once a minute while all works. A service such as Healthchecks warns you when "
+        "that stops.",
         secrecy=Secrecy.SECRET,
     )
 
@@ -329,8 +317,9 @@ class DefaultSettings:
     when: Cadence = declare(
         values.read_cadence,
         "on announcement",
-        'When digests are due: "on announcement", "at once", or for example "weekdays at 09:00 Europe/Berlin, '
-        'at the latest 12:00". A digest waits for the whole announcement, but at most 90 minutes unless you say.',
+        'When digests are due: "on announcement", "at once", or for example "weekdays at 09:00 '
+        'Europe/Berlin, at the latest 12:00". A digest waits for the whole announcement, but at '
+        "most 90 minutes unless you say.",
     )
     kinds: tuple[Kind, ...] = declare(
         values.read_kinds,
@@ -340,13 +329,14 @@ class DefaultSettings:
     when_empty: WhenEmpty = declare(
         values.choose_from(WhenEmpty),
         "skip",
-        'What comes if there are no papers: nothing ("skip"), a "note", or a note even after a failed check '
-        '("always").',
+        'What comes if there are no papers: nothing ("skip"), a "note", or a note even after a '
+        'failed check ("always").',
     )
     quiet_hours: QuietHours | Literal[""] = declare(
         values.read_quiet_hours,
         "",
-        "Hours in which nothing is sent; digests wait until they end. Name a zone if `when` has none: "
+        "Hours in which nothing is sent; digests wait until they end. Name a zone if `when` has "
+        "none: "
         '"22:00-07:00 Europe/Berlin".',
     )
     show: int | None = declare(
@@ -357,8 +347,8 @@ class DefaultSettings:
     abstracts: Abstracts = declare(
         values.choose_from(Abstracts),
         "short",
-        'How much of each abstract a digest shows: "short" for as many sentences as its length allows (two, one or'
-        ' none), "full" for all of it, or "none".',
+        'How much of each abstract a digest shows: "short" for as many sentences as its length '
+        'allows (two, one or none), "full" for all of it, or "none".',
     )
     look_back: int = declare(
         values.read_days,
@@ -368,14 +358,15 @@ class DefaultSettings:
     group_by: Grouping = declare(
         values.choose_from(Grouping),
         "kind",
-        'How papers are grouped: by "kind" (in a digest of more than 25 papers by category), or by the first saved'
-        ' "query" that they match.',
+        'How papers are grouped: by "kind" (in a digest of more than 25 papers by category), or '
+        'by the first saved "query" that they match.',
     )
     library: tuple[str, ...] = declare(
         values.read_sources,
         [],
-        "Papers you keep: a file (BibTeX, RIS, CSL-JSON, or ids of papers), zotero:1234567, zotero:group/98765,"
-        " zotero:1234567/Collection, or a list of them. Papers near them come first.",
+        "Papers you keep: a file (BibTeX, RIS, CSL-JSON, or ids of papers), zotero:1234567, "
+        "zotero:group/98765, zotero:1234567/Collection, or a list of them. Papers near them come "
+        "first.",
         resolve=addresses.resolve_sources,
     )
     not_like: tuple[str, ...] = declare(
@@ -410,7 +401,8 @@ class Config:
 
     Attributes:
         incoming: addresses of incoming webhooks, by kind of destination and name.
-        queries: saved queries as written, those with a name first; whether one can be read is found out later.
+        queries: saved queries as written, those with a name first; whether one can be read is found
+            out later.
         subscriptions: with everything inherited from `defaults`.
         path: the file read, None if there was none.
         folder: absolute; what relative paths in the configuration count from.
@@ -466,22 +458,23 @@ class Config:
         return frozenset(query.name for query in self.queries if query.name != query.text)
 
     def find_key(self, subscription: str, name: str) -> str:
-        """Return where a setting of a subscription is written: for the only one, at the top of the file."""
+        """Return where a subscription's setting is written: of the only one, at the file's top."""
         return name if "follow" in self.origins else f"subscriptions.{subscription}.{name}"
 
     def find_reader(self, subscription: Subscription) -> str | None:
-        """Return the mail destination of the one who reads a stored subscription, "" if only its owner does.
+        """Return the mail destination of a subscription's only reader; "" if that is its owner.
 
-        None if others may read it, too: then no title of a library is shown. Who joined does not own it.
+        None if others may read it, too: then no title of a library is shown. Who joined does not
+        own it.
         """
-        written = next(
-            (one for one in self.subscriptions if one.name == subscription.name), subscription
-        )
-        mails = [place for place in subscription.destinations if place.kind is DestinationKind.MAIL]
-        is_alone = written.has_one_reader and subscription.has_one_reader
-        return (
-            "".join(map(str, mails)) if is_alone and {*mails} <= {*written.destinations} else None
-        )
+        of_its_name = (one for one in self.subscriptions if one.name == subscription.name)
+        written = next(of_its_name, subscription)
+        if not (written.has_one_reader and subscription.has_one_reader):
+            return None
+        mails = [place for place in subscription.destinations if place.traits.is_personal]
+        if not set(mails) <= set(written.destinations):
+            return None
+        return "".join(map(str, mails))
 
     @property
     def hides_queries(self) -> bool:
@@ -490,30 +483,32 @@ class Config:
         return any(key.startswith("queries.") or key.endswith(keys) for key in self.hidden)
 
     def list_texts(self) -> list[tuple[str, str]]:
-        """Return where each query of the file is written, also those for one subscription alone, and its text."""
+        """Return where each query of the file is written, and its text.
+
+        Those that only one subscription has are among them.
+        """
+        texts = [(query.place, query.text) for query in self.queries]
         named = {query.name for query in self.queries}
-        texts = [
-            (self.find_key(one.name, key), text)
-            for one in self.subscriptions
-            for key in ("exclude", "read_first", "read_last")
-            for text in getattr(one, key)
-            if key == "exclude" or text not in named
-        ]
-        return [(query.place, query.text) for query in self.queries] + texts
+        for subscription in self.subscriptions:
+            for key in ("exclude", "read_first", "read_last"):
+                place = self.find_key(subscription.name, key)
+                for text in getattr(subscription, key):
+                    if key == "exclude" or text not in named:
+                        texts.append((place, text))
+        return texts
 
     @property
     def zone(self) -> tzinfo | None:
         """The zone a screen's times are shown in; None for the machine's own.
 
-        One screen shows one zone: that of `defaults.when`, if it has none of `defaults.quiet_hours`.
-        Else it is the one zone all subscriptions share.
+        One screen shows one zone: that of `defaults.when`, if it has none of
+        `defaults.quiet_hours`. Else it is the one zone all subscriptions share.
         """
-        shared = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions} - {
-            ""
-        }
         name = choose_zone(self.defaults.when, self.defaults.quiet_hours or None, "")
-        if not name and len(shared) == 1:
-            (name,) = shared
+        zones = {choose_zone(one.cadence, one.quiet_hours, "") for one in self.subscriptions}
+        zones.discard("")
+        if not name and len(zones) == 1:
+            (name,) = zones
         return ZoneInfo(name) if name else None
 
 
@@ -541,42 +536,6 @@ INHERITED: dict[str, Setting] = {
 }
 """What a subscription takes from `[defaults]` if it says nothing else."""
 
-QUERY = Setting(
-    values.read_query_text,
-    None,
-    "A saved query, written as in arXiv's search.",
-    name="NAME",
-    table="queries",
-)
-"""What is written in `[queries]`, by any name."""
-
-INCOMING: dict[DestinationKind, Setting] = {
-    DestinationKind.SLACK_WEBHOOK: Setting(
-        addresses.incoming(
-            r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+",
-            "https://hooks.slack.com/services/T…/B…/…",
-        ),
-        "",
-        'The URL of a Slack incoming webhook, for `to = "slack-webhook:NAME"`.',
-        name="NAME",
-        table="slack.webhooks",
-        secrecy=Secrecy.SECRET,
-    ),
-    DestinationKind.DISCORD: Setting(
-        addresses.incoming(
-            r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+"
-            r"(?:\?[\w=&-]+)?",
-            "https://discord.com/api/webhooks/…/…",
-        ),
-        "",
-        'The URL of a Discord channel\'s webhook, for `to = "discord:NAME"`.',
-        name="NAME",
-        table="discord",
-        secrecy=Secrecy.SECRET,
-    ),
-}
-"""What is written in `[slack.webhooks]` and its like, by any name: one secret address for each channel."""
-
 WEBHOOK: tuple[Setting, ...] = list_settings("webhooks.NAME", Webhook)
 """What is written in `[webhooks.NAME]`."""
 
@@ -597,14 +556,16 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         addresses.read_destinations,
         None,
-        f"One destination or a list: {FORMS}. mailto:@members.txt is a file of mail addresses, one a line.",
+        f"One destination or a list: {FORMS}. mailto:@members.txt is a file of mail addresses, "
+        "one a line.",
         name="to",
         resolve=addresses.resolve_destinations,
     ),
     Setting(
         values.read_line,
         "",
-        "The title of its digests, and their sender. Default: its name, `Perf team` for `perf-team`.",
+        "The title of its digests, and their sender. Default: its name, `Perf team` for "
+        "`perf-team`.",
         name="title",
     ),
     Setting(
@@ -628,13 +589,15 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_queries,
         [],
-        "A query or a list of queries. What they match comes after the rest, whatever else it matches.",
+        "A query or a list of queries. What they match comes after the rest, whatever else it "
+        "matches.",
         name="read_last",
     ),
     Setting(
         values.choose_from(Archive),
         "link",
-        'Who finds its past digests: everybody with the "link" of one, or everybody on the first page ("public").',
+        'Who finds its past digests: everybody with the "link" of one, or everybody on the first '
+        'page ("public").',
         name="archive",
     ),
     Setting(
@@ -646,7 +609,8 @@ SUBSCRIPTION: tuple[Setting, ...] = (
     Setting(
         values.read_flag,
         default=False,
-        help="Whether several people read each address, as on a mailing list. Then no mail can be unsubscribed.",
+        help="Whether several people read each address, as on a mailing list. Then no mail can be "
+        "unsubscribed.",
         name="shared",
     ),
     *(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, count
@@ -15,10 +15,13 @@ from digest.config.display import write_toml
 from digest.config.providers import Provider, add_login
 from digest.config.settings import Config
 from digest.model.cadences import Cadence
-from digest.model.destinations import Destination, DestinationKind
+from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError
 
 _LONGEST_NAME = 40
+
+_FEED_FILE = Destination.parse("file:digest.atom")
+"""What is written in place of a feed that no server serves."""
 
 
 class Question(StrEnum):
@@ -39,8 +42,8 @@ class Question(StrEnum):
 class Answers:
     """What is known so far; "" and None are for what is not.
 
-    A `show` of 0 is the usual number. `smtp` has the login name. A secret's file is None if the environment gives
-    it. `base_url` is "" for none, None if it was not asked for.
+    A `show` of 0 is the usual number. `smtp` has the login name. A secret's file is None if the
+    environment gives it. `base_url` is "" for none, None if it was not asked for.
     """
 
     queries: tuple[str, ...] = ()
@@ -56,19 +59,27 @@ class Answers:
     when: str = ""
     contact: str = ""
 
-    def has(self, kind: DestinationKind) -> bool:
-        """Whether something goes to this kind of destination."""
-        return any(one.kind is kind for one in self.to)
+    def needs(self, setting: str) -> bool:
+        """Whether something goes to a kind of destination that needs this setting."""
+        return any(place.traits.needs == setting for place in self.to)
 
     @property
     def address(self) -> str:
         """The first mail address that gets digests; "" for none."""
-        return next((one.address for one in self.to if one.kind is DestinationKind.MAIL), "")
+        for place in self.to:
+            if place.traits.needs == "mail.from":
+                return place.address
+        return ""
+
+    @property
+    def logs_in(self) -> bool:
+        """Whether the mail server is told a login name, so that there is a password."""
+        return bool(urlsplit(self.smtp).username)
 
     @property
     def is_pulled(self) -> bool:
         """Whether nothing is sent, so that nothing is ever due."""
-        return all(one.is_pulled for one in self.to)
+        return all(place.is_pulled for place in self.to)
 
 
 _IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
@@ -76,49 +87,61 @@ _IS_OPEN: dict[Question, Callable[[Answers], bool]] = {
     Question.TO: lambda known: not known.to,
     Question.PROVIDER: lambda known: bool(known.address) and not known.smtp,
     Question.FROM: lambda known: bool(known.address) and not known.sender,
-    Question.PASSWORD: lambda known: (
-        bool(urlsplit(known.smtp).username) and known.password_file == ""
-    ),
-    Question.TOKEN: lambda known: known.has(DestinationKind.SLACK) and known.token_file == "",
-    Question.BASE_URL: lambda known: known.has(DestinationKind.FEED) and known.base_url is None,
+    Question.PASSWORD: lambda known: known.logs_in and known.password_file == "",
+    Question.TOKEN: lambda known: known.needs("slack.token") and known.token_file == "",
+    Question.BASE_URL: lambda known: known.needs("web.base_url") and known.base_url is None,
     Question.WHEN: lambda known: not known.is_pulled and not known.when,
     Question.CONTACT: lambda known: not (known.contact or known.address),
 }
 
 
 def list_open(known: Answers) -> list[Question]:
-    """Return the questions that are open, in the order they are asked; an answer may open others."""
+    """Return the questions that are open, as they are asked in turn; an answer may open others."""
     return [question for question, is_open in _IS_OPEN.items() if is_open(known)]
 
 
 def list_missing(known: Answers) -> list[str]:
-    """Return the flags of what is open; of a provider that is known, those of what its server lacks."""
-    flags: list[str] = [*list_open(known)]
-    if Question.PROVIDER in flags and known.provider is not None:
-        server = (
-            ["--region"] * known.provider.has_regions + ["--login"]
-            if known.provider.server
-            else ["--smtp"]
-        )
-        flags[flags.index(Question.PROVIDER) : flags.index(Question.PROVIDER) + 1] = server
+    """Return the flags of what is open.
+
+    Once the provider is known, those of what its server lacks stand in place of its own.
+    """
+    flags: list[str] = []
+    for question in list_open(known):
+        if question is Question.PROVIDER and known.provider is not None:
+            flags += _list_server_flags(known.provider)
+        else:
+            flags.append(question)
     return flags
 
 
+def _list_server_flags(provider: Provider) -> list[str]:
+    """Return the flags that say which server of a provider one logs in at, and how."""
+    if not provider.server:
+        return ["--smtp"]
+    if provider.has_regions:
+        return ["--region", "--login"]
+    return ["--login"]
+
+
 def drop_unused(known: Answers) -> Answers:
-    """Return the answers without those that the destinations have no use for; a feed at no address is a file."""
-    file = Destination(DestinationKind.FILE, "digest.atom")
-    sends_mail, logs_in = bool(known.address), bool(urlsplit(known.smtp).username)
-    return replace(
-        known,
-        to=tuple(
-            file if one.kind is DestinationKind.FEED and known.base_url == "" else one
-            for one in known.to
-        ),
-        smtp=known.smtp * sends_mail,
-        sender=known.sender * sends_mail,
-        password_file=known.password_file if sends_mail and logs_in else "",
-        token_file=known.token_file if known.has(DestinationKind.SLACK) else "",
-    )
+    """Return the answers without those that the destinations have no use for.
+
+    A feed at no address is a file.
+    """
+    if known.base_url == "":
+        known = replace(known, to=tuple(map(_serve_by_file, known.to)))
+    if not known.needs("slack.token"):
+        known = replace(known, token_file="")
+    if not known.address:
+        known = replace(known, smtp="", sender="")
+    if not known.logs_in:
+        known = replace(known, password_file="")
+    return known
+
+
+def _serve_by_file(place: Destination) -> Destination:
+    """Return the destination that does without an address on the web."""
+    return _FEED_FILE if place.traits.needs == "web.base_url" else place
 
 
 def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> Answers:
@@ -126,16 +149,17 @@ def log_in(known: Answers, provider: Provider, login: str, region: str = "") -> 
 
     If one logs in with an address, mail comes from it.
     """
-    login = login or (known.sender or known.address) * provider.is_account
-    lacks = not (provider.server and login) or (provider.has_regions and not region)
-    return replace(
-        known,
-        provider=provider,
-        smtp=""
-        if lacks
-        else add_login(read_smtp_url(provider.server.format(region=region)), login),
-        sender=known.sender or login * provider.is_account,
-    )
+    sender = known.sender
+    if provider.is_account:
+        login = login or sender or known.address
+        sender = sender or login
+    lacks_region = provider.has_regions and not region
+    if not provider.server or not login or lacks_region:
+        smtp = ""
+    else:
+        server = provider.server.format(region=region)
+        smtp = add_login(read_smtp_url(server), login)
+    return replace(known, provider=provider, smtp=smtp, sender=sender)
 
 
 def suggest_schedule(zone: str) -> str:
@@ -146,27 +170,37 @@ def suggest_schedule(zone: str) -> str:
 def complete_schedule(phrase: str, zone: str) -> str:
     """Return a schedule in its usual words, in a zone if it names none itself."""
     try:
-        return str(Cadence.parse(phrase))
+        cadence = Cadence.parse(phrase)
     except ConfigurationError:
-        return str(Cadence.parse(f"{phrase} {zone}"))
+        cadence = Cadence.parse(f"{phrase} {zone}")
+    return str(cadence)
 
 
 def make_name(text: str) -> str:
-    """Return the name that is for words: `GPU performance` → `gpu-performance`; `papers` for none."""
-    letters = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
-    return re.sub(r"[^a-z0-9_]+", "-", letters)[:_LONGEST_NAME].strip("-_") or "papers"
+    """Return the name made of words: `GPU performance` → `gpu-performance`; `papers` for none."""
+    with_accents_apart = unicodedata.normalize("NFKD", text.casefold())
+    letters = re.sub(r"[\u0300-\u036f]", "", with_accents_apart)
+    words = re.sub(r"[^a-z0-9_]+", "-", letters)
+    return words[:_LONGEST_NAME].strip("-_") or "papers"
 
 
 def read_answers(config: Config, name: str) -> Answers:
     """Return what a file of some name answers that a start asks for, from its configuration."""
-    places = chain(*(one.destinations for one in config.subscriptions), config.alarms.to)
-    sources = chain(*(one.library + one.not_like for one in config.subscriptions))
+    places: list[Destination] = []
+    sources: list[str] = []
+    for subscription in config.subscriptions:
+        places += subscription.destinations
+        sources += subscription.library + subscription.not_like
+    places += config.alarms.to
     # A secret is in a file of its own, or in this very file, or comes from a variable.
-    seen = {one: see_from(config.folder, one) for one in config.origins.values()}
-    files = {one: str(path) for one, path in seen.items() if (config.folder / path).is_file()}
+    files = {}
+    for origin in config.origins.values():
+        path = see_from(config.folder, origin)
+        if (config.folder / path).is_file():
+            files[origin] = str(path)
     files[name] = ""
     return Answers(
-        library=tuple(str(see_from(config.folder, one)) for one in sources),
+        library=tuple(str(see_from(config.folder, source)) for source in sources),
         to=tuple(dict.fromkeys(places)),
         smtp=config.mail.smtp,
         sender=config.mail.from_address,
@@ -183,26 +217,43 @@ def hide_addresses(
 
     `given` are the names that stand there already, each with its value.
     """
-    mails = [one.address for one in known.to if one.kind is DestinationKind.MAIL]
-    numbered = chain(["READER"], map("READER_{}".format, count(2)))
-    free = (one for one in numbered if f"${one}" not in given)
-    readers = dict(zip((one for one in mails if one not in given.values()), free, strict=False))
-    others = {known.contact: "ARXIV_CONTACT", known.smtp: "MAIL_SMTP", known.sender: "MAIL_FROM"}
     hidden = dict(given)
-    for address, name in {**readers, **others, **readers}.items():
+    for address, name in _name_addresses(known, given).items():
+        # In quotes, alone or after `mailto:`; "" is no address, though two quotes hold it.
         written = rf"""(?i)(["'](?:mailto:)?)(?!["']){re.escape(address)}(?=["'])"""
         text, found = re.subn(written, rf"\1${name}", text)
-        hidden |= {f"${name}": address} if found else {}
-    return text, {f"DIGEST_VALUE_{name[1:]}": value for name, value in hidden.items()}
+        if found:
+            hidden[f"${name}"] = address
+    variables = {f"DIGEST_VALUE_{name[1:]}": value for name, value in hidden.items()}
+    return text, variables
+
+
+def _name_addresses(known: Answers, given: Mapping[str, str]) -> dict[str, str]:
+    """Return each address with the name it is hidden behind; a reader's name beats others."""
+    names: dict[str, str] = {}
+    free_names = _list_free_names(given)
+    for place in known.to:
+        if place.traits.is_personal and place.address not in given.values():
+            names[place.address] = next(free_names)
+    others = {known.contact: "ARXIV_CONTACT", known.smtp: "MAIL_SMTP", known.sender: "MAIL_FROM"}
+    return names | {address: name for address, name in others.items() if address not in names}
+
+
+def _list_free_names(given: Mapping[str, str]) -> Iterator[str]:
+    """Yield READER, READER_2, … without those that are taken."""
+    numbered = (f"READER_{number}" for number in count(2))
+    for name in chain(["READER"], numbered):
+        if f"${name}" not in given:
+            yield name
 
 
 def write_starter(known: Answers, more: Mapping[str, object]) -> str:
     """Return the text of the file; `more` are further settings by their keys."""
-    lines: dict[str, object] = {
-        "follow": known.queries if len(known.queries) > 1 else known.queries[0],
-        "library": known.library if len(known.library) > 1 else "".join(known.library),
+    settings: dict[str, object] = {
+        "follow": _write_one_alone(known.queries),
+        "library": _write_one_alone(known.library),
         "show": known.show,
-        "to": [*map(str, known.to)] if len(known.to) > 1 else str(known.to[0]),
+        "to": _write_one_alone([str(place) for place in known.to]),
         "when": known.when,
         "mail.from": known.sender,
         "mail.smtp": known.smtp,
@@ -212,5 +263,13 @@ def write_starter(known: Answers, more: Mapping[str, object]) -> str:
         "arxiv.contact": known.contact,
         **more,
     }
-    written = (f"{key} = {write_toml(value)}\n" for key, value in lines.items() if value)
-    return f"# `digest help settings` lists all that can be written here.\n{''.join(written)}"
+    text = "# `digest help settings` lists all that can be written here.\n"
+    for key, value in settings.items():
+        if value:
+            text += f"{key} = {write_toml(value)}\n"
+    return text
+
+
+def _write_one_alone(texts: Sequence[str]) -> str | Sequence[str]:
+    """Return a list as it is written by hand: one text needs no brackets."""
+    return texts[0] if len(texts) == 1 else texts

@@ -1,11 +1,11 @@
-"""Single values as they are written: text, numbers, words, lists. Each reader says what it wants."""
+"""Single values as they are written: text, numbers, words, lists. Readers say what they want."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from typing import TypeVar
@@ -35,7 +35,7 @@ _TYPE_NAMES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((datetime, date, time), "a date or time"),
 )
 _EDGE = re.compile("^[\\s\ufeff\u200b\u200e\u200f\u2060]+|[\\s\ufeff\u200b\u200e\u200f\u2060]+$")
-"""What editors and web pages leave around a text: blanks, a byte-order mark, signs without a width."""
+"""What editors and web pages leave around a text: blanks, byte-order marks, signs of no width."""
 
 _CONTROLS = {"\t": "tab", "\n": "line break", "\r": "carriage return"}
 
@@ -48,13 +48,14 @@ _LONGEST_TEXT = 500
 _DAYS = re.compile(r"(\d{1,3}) days?")
 _MOST_DAYS = 365
 
+_PREFIXES = "|".join([*DestinationKind, "zotero"])
 _FROM_VARIABLE = re.compile(
-    rf"\s*(?P<prefix>(?i:(?:{'|'.join([*DestinationKind])}|zotero):)?)\$(?P<name>[A-Z][A-Z0-9_]*)\s*",
-    re.ASCII,
+    rf"\s*(?P<prefix>(?i:(?:{_PREFIXES}):)?)\$(?P<name>[A-Z][A-Z0-9_]*)\s*", re.ASCII
 )
 
 _KEY_PREFIX = "whsec_"
-_SHORTEST_KEY, _LONGEST_KEY = 24, 64
+_SHORTEST_KEY = 24
+_LONGEST_KEY = 64
 """Bytes of a webhook's key (https://www.standardwebhooks.com, "Signature scheme")."""
 
 STATE_KEY_BYTES = 32
@@ -62,20 +63,24 @@ STATE_KEY_BYTES = 32
 
 
 def find_variable(text: object) -> tuple[str, str] | None:
-    """Return what stands before `$NAME`, as `mailto:`, and NAME, if a text is that alone; any other `$` is TeX."""
+    """Return what stands before `$NAME`, as `mailto:`, and NAME, if a text is that alone.
+
+    Any other `$` is TeX.
+    """
     match = _FROM_VARIABLE.fullmatch(text) if isinstance(text, str) else None
     return (match["prefix"], match["name"]) if match else None
 
 
 def describe_type(value: object) -> str:
     """Name a TOML value's type in words."""
-    return next(
-        (name for types, name in _TYPE_NAMES if isinstance(value, types)), type(value).__name__
-    )
+    for types, name in _TYPE_NAMES:
+        if isinstance(value, types):
+            return name
+    return type(value).__name__
 
 
 def suggest(word: str, known: Iterable[str], what: str) -> str:
-    """Return a hint that names the nearest known word; if none is near all of them, after `what`."""
+    """Return a hint that names the nearest known word; if none is near, all, after `what`."""
     words = list(map(str, known))
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
@@ -99,8 +104,8 @@ def read_line(value: object) -> str:
     text = _EDGE.sub("", value)
     for letter in text:
         if not letter.isprintable():
-            name = unicodedata.name(letter, "").lower() or f"control character U+{ord(letter):04X}"
-            name = _CONTROLS.get(letter, name)
+            code = f"control character U+{ord(letter):04X}"
+            name = _CONTROLS.get(letter) or unicodedata.name(letter, "").lower() or code
             raise ConfigurationError(f"must be one line of text, but has a {name} inside")
     return text
 
@@ -113,15 +118,17 @@ def read_lines(value: object) -> tuple[str, ...]:
 
 def read_each(value: object, read: Callable[[str], T]) -> tuple[T, ...]:
     """Read a list of texts one by one; one error names all that are wrong."""
-    found, wrong = [], []
+    found = []
+    wrong = []
     for text in read_lines(value):
         try:
             found.append(read(text))
         except ConfigurationError as error:
             wrong.append(error)
     if wrong:
+        messages = "; ".join(error.message for error in wrong)
         hints = dict.fromkeys(error.hint for error in wrong)
-        raise ConfigurationError("; ".join(error.message for error in wrong), hint=" ".join(hints))
+        raise ConfigurationError(messages, hint=" ".join(hints))
     return tuple(found)
 
 
@@ -165,7 +172,7 @@ def read_retention(value: object) -> int:
 
 def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
     """Return a reader that takes one of several words."""
-    words: Sequence[Word] = tuple(choices)
+    words = {str(word): word for word in choices}
 
     def read_choice(value: object) -> Word:
         text = read_line(value)
@@ -173,7 +180,7 @@ def choose_from(choices: Iterable[Word]) -> Callable[[object], Word]:
             raise ConfigurationError(
                 f"{text!r} is not one of {', '.join(words)}", hint=suggest(text, words, "")
             )
-        return words[[str(word) for word in words].index(text)]
+        return words[text]
 
     return read_choice
 
@@ -253,11 +260,13 @@ def read_sources(value: object) -> tuple[str, ...]:
 
 
 def complete_word(text: str) -> str:
-    """Return the query that is meant by a category or a word alone; "" if a text is more than that."""
+    """Return the query that a category or a word alone means; "" if a text is more than that."""
     name = text.rstrip(".").removeprefix("cat.")
-    if taxonomy.is_category(name) or (name.endswith(".*") and taxonomy.is_archive(name[:-2])):
+    is_archive = name.endswith(".*") and taxonomy.is_archive(name[:-2])
+    if is_archive or taxonomy.is_category(name):
         return f"cat:{name}"
-    return f"all:{text}" if re.fullmatch(r"[\w.][\w.'’-]*\*?[+#]*", text) else ""
+    is_word = re.fullmatch(r"[\w.][\w.'’-]*\*?[+#]*", text)  # C++, transf*, Erdős
+    return f"all:{text}" if is_word else ""
 
 
 def read_cadence(value: object) -> Cadence:

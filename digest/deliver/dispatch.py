@@ -1,7 +1,7 @@
 """Sends several deliveries at once per transport, and keeps their leases.
 
-One thread of a lane claims as many as it has threads free to send them, the others send: so a send that hangs
-holds up none after it, and nothing is claimed that is not on its way.
+One thread of a lane claims as many as it has threads free to send them, the others send. So a send
+that hangs holds up none after it, and nothing is claimed that is not on its way.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from digest.deliver.step import DeliverReport, deliver_one, settle_one
 from digest.deliver.transports.registry import settling_times
 from digest.model.clock import SystemClock, monotonic
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import TRAITS, DestinationKind, Medium
 from digest.model.messages import Delivery
 from digest.site import Site
 from digest.store import Store
@@ -37,10 +37,18 @@ from digest.store.workers import keep_calling
 _log = logging.getLogger("digest.deliver")
 
 SHORT_WAIT = timedelta(seconds=10)
-"""A pass waits this long for the pace of a channel rather than leaving its parts to the next pass."""
+"""A pass waits this long for the pace of a channel.
+
+Else it would leave its parts to the next pass.
+"""
 
 _POSTS = 4
-"""Sends at once on all kinds of destination but mail; to one Slack channel they still go one by one."""
+"""Sends at once on all kinds of destination but mail.
+
+To one Slack channel they still go one by one.
+"""
+
+MAILS = frozenset(kind for kind, traits in TRAITS.items() if traits.medium is Medium.MAIL)
 
 _CHECKS_AT_ONCE = 8
 _TIDY_EVERY = 5.0
@@ -50,15 +58,22 @@ _POLL_SECONDS = 0.25
 """Seconds between two checks at whether to stop, while nothing comes to its end."""
 
 _LEAST_WAIT = 0.25
-"""Seconds a pass waits at least if there is something to claim and it gets nothing: somebody holds that row."""
+"""Seconds a pass waits at least if there is something to claim and it gets nothing.
 
-_MAIL = frozenset({DestinationKind.MAIL})
+Then somebody holds that row.
+"""
 
 BEAT = 15.0
-"""Seconds between two signs of life: several may fail before a lease of `outbox.CLAIM_LEASE` lapses."""
+"""Seconds between two signs of life.
+
+Several may fail before a lease of `outbox.CLAIM_LEASE` lapses.
+"""
 
 MARGIN = 10.0
-"""Seconds before its end from which on a lease is not relied upon: what is begun must reach the other side."""
+"""Seconds before its end from which on a lease is not relied upon.
+
+What is begun must reach the other side.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +84,7 @@ class Lane:
     kinds: frozenset[DestinationKind]
 
 
-LANES = (Lane("mail", _MAIL), Lane("posts", frozenset(DestinationKind) - _MAIL))
+LANES = (Lane("mail", MAILS), Lane("posts", frozenset(TRAITS) - MAILS))
 """A mail server may take ten minutes to answer; whatever is no mail does not wait for it."""
 
 
@@ -80,15 +95,17 @@ def deliver(
 
     On a `StoreError`, what was on its way has ended, and other lanes have gone on.
     """
-    report, is_broken = DeliverReport(), threading.Event()
+    report = DeliverReport()
+    is_broken = threading.Event()
+
+    def is_over() -> bool:
+        return is_broken.is_set() or should_stop()
+
     with site.store.read() as conn:
         if not has_deliveries(conn, site.clock.now()):
             return report
     with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
-        passes = [
-            pool.submit(_Pass(site, lane, report, lambda: is_broken.is_set() or should_stop()).run)
-            for lane in lanes
-        ]
+        passes = [pool.submit(_Pass(site, lane, report, is_over).run) for lane in lanes]
         try:
             wait(passes)
         except BaseException:
@@ -99,12 +116,17 @@ def deliver(
             while wait(passes, _POLL_SECONDS).not_done:
                 site.interrupt()
             raise
-    errors = [error for one in passes if (error := one.exception()) is not None]
+    _raise_first(one.exception() for one in passes)
+    return report
+
+
+def _raise_first(found: Iterable[BaseException | None]) -> None:
+    """Raise the first error of several passes, if there is any, and log the others."""
+    errors = [error for error in found if error is not None]
     for error in errors[1:]:
         _log.error("sending failed in another thread too: %s", error)
     if errors:
         raise errors[0]
-    return report
 
 
 class _Pass:
@@ -113,8 +135,11 @@ class _Pass:
     def __init__(
         self, site: Site, lane: Lane, report: DeliverReport, is_over: Callable[[], bool]
     ) -> None:
-        self._site, self._lane, self._report, self._is_over = site, lane, report, is_over
-        self._slots = site.config.mail.connections if DestinationKind.MAIL in lane.kinds else _POSTS
+        self._site = site
+        self._lane = lane
+        self._report = report
+        self._is_over = is_over
+        self._slots = site.config.mail.connections if MAILS & lane.kinds else _POSTS
         self._sending: set[Future[None]] = set()
         self._looking: set[Future[None]] = set()
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
@@ -142,14 +167,16 @@ class _Pass:
 
     def _claim(self) -> int:
         """Claim what is due, as far as there is somebody to send it; return how much that was."""
-        site, asked_at = self._site, monotonic()
+        site = self._site
+        asked_at = monotonic()
         if asked_at >= self._tidy_at:
             self._tidy_at = asked_at + _TIDY_EVERY
             self._tidy()
         wanted = self._slots - len(self._sending)
         if not wanted or (self._is_busy and asked_at < self._ask_at):
             return 0
-        now, asked_at = site.clock.now(), monotonic()
+        now = site.clock.now()
+        asked_at = monotonic()
         with site.store.begin() as conn:
             claimed = claim_deliveries(
                 conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds
@@ -163,13 +190,12 @@ class _Pass:
     def _tidy(self) -> None:
         """Free what other processes let lapse, and have what may have arrived checked."""
         now = self._site.clock.now()
+        settling = settling_times(self._site.config)
+        unknown: list[UnknownDelivery] = []
         with self._site.store.begin() as conn:
-            release_claims(conn, now, settle=settling_times(self._site.config), only_expired=True)
-            unknown = (
-                []
-                if self._looking
-                else claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds)
-            )
+            release_claims(conn, now, settle=settling, only_expired=True)
+            if not self._looking:
+                unknown = claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds)
         if unknown:
             self._submit(self._looking, partial(self._settle_unknown, unknown))
 
@@ -205,7 +231,10 @@ class _Pass:
                 future = self._done.get_nowait()
 
     def _wait_for_pace(self) -> bool:
-        """Sleep until a channel's pace lets its next part go; return False if nothing is that near."""
+        """Sleep until a channel's pace lets its next part go.
+
+        Return False if nothing is that near.
+        """
         now = self._site.clock.now()
         with self._site.store.read() as conn:
             next_at = next_claimable_at(conn, now, kinds=self._lane.kinds)
@@ -219,7 +248,9 @@ class Leases:
     """Claims in hand, kept alive each time they are renewed. All arguments are in seconds."""
 
     def __init__(self, store: Store, *, lease: float = CLAIM_LEASE, margin: float = MARGIN) -> None:
-        self._store, self._lease, self._margin = store, lease, margin
+        self._store = store
+        self._lease = lease
+        self._margin = margin
         self._held: dict[tuple[int, int], float] = {}
         self._lock = threading.Lock()
 

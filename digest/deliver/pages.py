@@ -1,4 +1,7 @@
-"""Writes folders that are sites: a first page, a page of each digest, feeds, and titles to search in."""
+"""Writes folders that are sites.
+
+Each has a first page, a page of each digest, feeds, and titles to search in.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from itertools import chain
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -15,24 +21,31 @@ from digest.deliver.feeds import FeedReport, load_site_feed
 from digest.deliver.transports.file import read_head, write_own
 from digest.model.destinations import Destination
 from digest.model.errors import DigestError
-from digest.model.messages import SITE_FEEDS, SITE_INDEX, Links
+from digest.model.messages import SITE_FEEDS, SITE_INDEX, Feed, Links
 from digest.model.papers import Reason
 from digest.model.subscriptions import Archive, DueSubscription
 from digest.plan.links import make_refs_url
 from digest.render.contexts import ArchiveContext, PastView
-from digest.render.digests import say_unchecked, view_digest, view_query
+from digest.render.digests import QueryView, say_unchecked, view_digest, view_query
 from digest.render.papers import UNTITLED, PaperView
 from digest.render.renderer import mark_page, name_page
 from digest.render.text import clean_text, shorten, show_plain, write_long_day
 from digest.site import Site
-from digest.store.digests import Frozen, find_texts, load_digest, load_site_digests, thaw_digest
+from digest.store.digests import load_digest, load_site_digests
+from digest.store.frozen import Frozen, find_texts, thaw_digest
 from digest.store.papers import load_versions
 from digest.store.subscriptions import load_subscriptions
 
-_TITLES, _LONGEST_TITLE = "titles.js", 120
+_TITLES = "titles.js"
+"""The file in which a first page searches."""
 
-_WITH_PAPERS, _FEW = 60, 3
-"""Digests of which a first page names papers, and how many of each."""
+_LONGEST_TITLE = 120
+
+_WITH_PAPERS = 60
+"""Digests of which a first page names papers."""
+
+_FEW = 3
+"""How many papers of each it names."""
 
 _SEARCHED = timedelta(days=366)
 """How far before the newest digest a paper may have come to be found by its title."""
@@ -41,114 +54,161 @@ _SEARCHED = timedelta(days=366)
 def publish_sites(site: Site, report: FeedReport) -> FeedReport:
     """Write what has changed of every folder of pages; one that can't be written stops no other."""
     with site.store.read() as conn:
-        shared: dict[Destination, list[DueSubscription]] = {}
-        for due in load_subscriptions(conn):
-            for place in due.subscription.destinations:
-                if place.is_site:
-                    shared.setdefault(place, []).append(due)
-        for place, dues in shared.items():
+        for place, dues in _find_sites(conn).items():
             try:
-                _publish(conn, site, place, dues, report)
+                _Folder(conn, site, place, dues, report).publish()
             except DigestError as error:
-                report.failures.append(error.message)
+                report.failures.append(error.said)
     return report
 
 
-def _publish(
-    conn: Connection,
-    site: Site,
-    place: Destination,
-    dues: Sequence[DueSubscription],
-    report: FeedReport,
-) -> None:
-    """Write a site. Each page says what it was made of: what would be the same again is not made again."""
-    folder, hides = site.config.folder / place.address, site.config.hides_queries
+def _find_sites(conn: Connection) -> dict[Destination, list[DueSubscription]]:
+    """Return each folder with the subscriptions that write into it."""
+    shared: dict[Destination, list[DueSubscription]] = {}
+    for due in load_subscriptions(conn):
+        for place in due.subscription.destinations:
+            if place.is_site:
+                shared.setdefault(place, []).append(due)
+    return shared
 
-    def write(name: str, made_of: object, make: Callable[[str], bytes]) -> None:
-        read = repr((site.renderer.templates.mark, hides, made_of))
-        made = hashlib.sha256(read.encode()).hexdigest()[:16]
-        if f"Digest {made}".encode() not in (read_head(folder / name) or b""):
-            report.pages += write_own(folder / name, make(made))
 
-    home, refs = site.config.web.base_url, make_refs_url(site.config)
-    links = Links(home=home, refs=refs, archive=SITE_INDEX, feed=SITE_FEEDS[0])
-    frozen: list[Frozen] = []
-    for due in dues:
-        mine = load_site_digests(conn, due.subscription.name, place)
-        names = ["", *map(_name, mine), ""]
-        for (row, _), later, name, earlier in zip(mine, names, names[1:], names[2:], strict=False):
-            to = replace(links, earlier=earlier, later=later)
+class _Folder:
+    """One site, and the subscriptions that write into its folder."""
 
-            def render(made: str, id_: int = row.id, to: Links = to) -> bytes:
-                digest = load_digest(conn, id_)
-                return site.renderer.render_site_page(
-                    digest.hide_queries() if hides else digest, to, made
-                )
-
-            write(name, (row.id, row.slot, row.planned_at, row.title, to), render)
-        frozen += mine
-    title = shorten(", ".join(clean_text(due.subscription.title) for due in dues), _LONGEST_TITLE)
-    feed = load_site_feed(conn, site, dues, place.address, title)
-    for name in SITE_FEEDS:
-        report.written += write_own(
-            folder / name, site.renderer.render_feed(feed, name.rpartition(".")[2])
+    def __init__(
+        self,
+        conn: Connection,
+        site: Site,
+        place: Destination,
+        dues: Sequence[DueSubscription],
+        report: FeedReport,
+    ) -> None:
+        self._conn = conn
+        self._site = site
+        self._place = place
+        self._dues = dues
+        self._report = report
+        self._folder = site.config.folder / place.address
+        self._hides = site.config.hides_queries
+        self._links = Links(
+            home=site.config.web.base_url,
+            refs=make_refs_url(site.config),
+            archive=SITE_INDEX,
+            feed=SITE_FEEDS[0],
         )
-    revisions = [] if hides else [one for due in dues for one in due.revisions]
-    first = ArchiveContext(
-        title=title,
-        queries=tuple(dict.fromkeys(view_query(one.name, one.text) for one in revisions)),
-        past=(),
-        is_public=all(due.subscription.archive is Archive.PUBLIC for due in dues),
-        is_shared=len(dues) > 1,
-        coverage=say_unchecked(feed.unchecked),
-        home=home,
-    )
-    frozen.sort(key=lambda one: -one[0].id)
-    made_of = first, [(row.id, row.slot, row.planned_at, row.title) for row, _ in frozen]
-    write(
-        _TITLES, made_of, lambda made: _write_titles(conn, frozen, made, is_shared=first.is_shared)
-    )
-    write(SITE_INDEX, made_of, lambda made: _render_first_page(conn, site, frozen, first, made))
+
+    def publish(self) -> None:
+        """Write all of it that has changed."""
+        frozen: list[Frozen] = []
+        for due in self._dues:
+            mine = load_site_digests(self._conn, due.subscription.name, self._place)
+            self._write_pages(mine)
+            frozen += mine
+        titles = [clean_text(due.subscription.title) for due in self._dues]
+        feed = load_site_feed(
+            self._conn,
+            self._site,
+            self._dues,
+            self._place.address,
+            shorten(", ".join(titles), _LONGEST_TITLE),
+        )
+        self._write_feeds(feed)
+        frozen.sort(key=lambda one: -one[0].id)
+        self._write_first_page(frozen, feed)
+
+    def _write(self, name: str, made_of: object, make: Callable[[str], bytes]) -> None:
+        """Write a file, which says what it was made of.
+
+        What would be the same is not made again.
+        """
+        mark = self._site.renderer.templates.mark
+        read = repr((mark, self._hides, made_of))
+        made = hashlib.sha256(read.encode()).hexdigest()[:16]
+        path = self._folder / name
+        if f"Digest {made}".encode() not in (read_head(path) or b""):
+            self._report.pages += write_own(path, make(made))
+
+    def _write_pages(self, mine: Sequence[Frozen]) -> None:
+        """Write a page of each digest of a subscription, the newest first."""
+        names = [_name(one) for one in mine]
+        later_pages = ["", *names]
+        earlier_pages = [*names[1:], ""]
+        for (row, _), name, later, earlier in zip(
+            mine, names, later_pages, earlier_pages, strict=False
+        ):
+            links = replace(self._links, earlier=earlier, later=later)
+            made_of = (row.id, row.slot, row.planned_at, row.title, links)
+            self._write(name, made_of, partial(self._render_page, row.id, links))
+
+    def _render_page(self, digest_id: int, links: Links, made: str) -> bytes:
+        digest = load_digest(self._conn, digest_id)
+        shown = digest.hide_queries() if self._hides else digest
+        return self._site.renderer.render_site_page(shown, links, made)
+
+    def _write_feeds(self, feed: Feed) -> None:
+        for name in SITE_FEEDS:
+            form = name.rpartition(".")[2]
+            body = self._site.renderer.render_feed(feed, form)
+            self._report.written += write_own(self._folder / name, body)
+
+    def _write_first_page(self, frozen: Sequence[Frozen], feed: Feed) -> None:
+        """Write the first page, and the titles to search in."""
+        page = ArchiveContext(
+            title=feed.title,
+            queries=self._view_queries(),
+            past=(),
+            is_public=all(due.subscription.archive is Archive.PUBLIC for due in self._dues),
+            is_shared=len(self._dues) > 1,
+            coverage=say_unchecked(feed.unchecked),
+            home=self._links.home,
+        )
+        digests = [(row.id, row.slot, row.planned_at, row.title) for row, _ in frozen]
+        made_of = page, digests
+        self._write(_TITLES, made_of, partial(self._write_titles, frozen, is_shared=page.is_shared))
+        self._write(SITE_INDEX, made_of, partial(self._render_first_page, frozen, page))
+
+    def _view_queries(self) -> tuple[QueryView, ...]:
+        """Return the queries that are shown, each once."""
+        if self._hides:
+            return ()
+        views: dict[QueryView, None] = {}
+        for due in self._dues:
+            views |= {view_query(one.name, one.text): None for one in due.revisions}
+        return tuple(views)
+
+    def _render_first_page(
+        self, frozen: Sequence[Frozen], page: ArchiveContext, made: str
+    ) -> bytes:
+        past = []
+        for number, one in enumerate(frozen):
+            papers = one[0].papers
+            shown = range(min(papers, _FEW)) if number < _WITH_PAPERS else ()
+            past.append(view_past(self._conn, one, _name(one), shown, total=papers))
+        body = self._site.renderer.render_web("site.html", replace(page, past=tuple(past)))
+        return mark_page(body, made)
+
+    def _write_titles(self, frozen: Sequence[Frozen], made: str, *, is_shared: bool) -> bytes:
+        """Return the page, the day and the titles of each digest of the last year, as a script."""
+        recent = [one for one in frozen if one[0].planned_at > frozen[0][0].planned_at - _SEARCHED]
+        texts = {row.id: _list_texts(content) for row, content in recent}
+        papers = load_versions(self._conn, set(chain.from_iterable(texts.values())))
+        titles = {key: show_plain(paper.title) or UNTITLED for key, paper in papers.items()}
+        rows = []
+        for one in recent:
+            view = view_past(self._conn, one, _name(one), (), total=0).digest
+            day = f"{view.long_day} · {view.title}" if is_shared else view.long_day
+            rows.append((_name(one), day, [titles[text] for text in texts[one[0].id]]))
+        listed = json.dumps(rows, ensure_ascii=False)
+        return f"// Digest {made}\nglobalThis.digestTitles = {listed};\n".encode()
+
+
+def _list_texts(content: Mapping[str, Any]) -> list[int]:
+    """Return the keys of the texts that a digest shows."""
+    return [entry["text"] for entry in content["entries"]]
 
 
 def _name(frozen: Frozen) -> str:
     return name_page(frozen[0].subscription, frozen[0].slot)
-
-
-def _render_first_page(
-    conn: Connection, site: Site, frozen: Sequence[Frozen], page: ArchiveContext, made: str
-) -> bytes:
-    past = [
-        view_past(
-            conn,
-            one,
-            _name(one),
-            range(one[0].papers)[: _FEW * (number < _WITH_PAPERS)],
-            total=one[0].papers,
-        )
-        for number, one in enumerate(frozen)
-    ]
-    return mark_page(site.renderer.render_web("site.html", replace(page, past=tuple(past))), made)
-
-
-def _write_titles(
-    conn: Connection, frozen: Sequence[Frozen], made: str, *, is_shared: bool
-) -> bytes:
-    """Write the page, the day and the titles of each digest of the last year."""
-    recent = [one for one in frozen if one[0].planned_at > frozen[0][0].planned_at - _SEARCHED]
-    texts = {one[0].id: [entry["text"] for entry in one[1]["entries"]] for one in recent}
-    papers = load_versions(conn, {text for each in texts.values() for text in each})
-    titles = {key: show_plain(paper.title) or UNTITLED for key, paper in papers.items()}
-    views = ((one, view_past(conn, one, _name(one), (), total=0).digest) for one in recent)
-    rows = [
-        (
-            _name(one),
-            f"{view.long_day} · {view.title}" if is_shared else view.long_day,
-            [titles[text] for text in texts[one[0].id]],
-        )
-        for one, view in views
-    ]
-    return f"// Digest {made}\nglobalThis.digestTitles = {json.dumps(rows, ensure_ascii=False)};\n".encode()
 
 
 def view_past(
@@ -160,7 +220,10 @@ def view_past(
     total: int,
     reasons: Mapping[int, tuple[Reason, ...]] | None = None,
 ) -> PastView:
-    """Show papers at some places of a digest, of a total; why they are there is said anew where it is given."""
+    """Show papers at some places of a digest, of a total.
+
+    Why they are there is said anew where it is given.
+    """
     row, content = frozen
     part = {**content, "entries": [content["entries"][place] for place in places]}
     digest = thaw_digest(row, part, load_versions(conn, find_texts(part)))
@@ -168,7 +231,6 @@ def view_past(
     for place, entry in zip(places, digest.entries, strict=True):
         why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]
         papers.append(PaperView(replace(entry, reasons=why), place + 1))
-    month = write_long_day(digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()).split(
-        " ", 2
-    )[2]
+    local = digest.planned_at.astimezone(ZoneInfo(digest.zone))
+    _weekday, _day, month = write_long_day(local.date()).split(" ", 2)
     return PastView(view_digest(digest), month, url, tuple(papers), total - len(places))

@@ -1,5 +1,6 @@
-"""Sends in rounds if the state is on a branch: a push names there what a round sends, before any of it goes.
+"""Sends in rounds if the state is on a branch.
 
+A push names there what a round sends, before any of it goes.
 What can be asked about, or is known to the other side when it comes again, is named as it is due.
 Of mails a round names few: only they are in doubt if the process dies. What the next doubt would
 leave to the operator is named alone. So a death leaves them only the message that was being sent.
@@ -12,10 +13,12 @@ from datetime import timedelta
 from functools import partial
 
 from digest.branch.step import Branch
+from digest.deliver.dispatch import MAILS
 from digest.deliver.step import DeliverReport, begin_one, may_repeat, send_begun, settle_one
 from digest.deliver.transports.registry import TRANSPORTS
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import TRAITS
 from digest.model.messages import Delivery, DeliveryState, Message
+from digest.model.said import Said, Saying
 from digest.site import Site
 from digest.store.attempts import claim_unknown, mark_unsent
 from digest.store.outbox import WAS_REPEATED, claim_deliveries, load_open_outbox, next_claimable_at
@@ -31,9 +34,10 @@ _LEAST = timedelta(minutes=3)
 """With less left of the lease nothing is named: the last push takes its time."""
 
 _SAFE = frozenset(
-    kind for kind, entry in TRANSPORTS.items() if entry.can_be_asked or entry.knows_repeats
+    kind
+    for kind, traits in TRAITS.items()
+    if kind in TRANSPORTS and (traits.can_be_asked or traits.knows_repeats)
 )
-_MAIL = frozenset({DestinationKind.MAIL})
 _OTHERS = frozenset(TRANSPORTS) - _SAFE
 
 
@@ -72,13 +76,14 @@ def _settle(site: Site, branch: Branch, report: DeliverReport) -> None:
 def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Message]]:
     """Store the intent to send what one round sends."""
     now = site.clock.now()
-    mails = _MAILS if may_repeat(site.config, DestinationKind.MAIL) else 0
+    mails = _MAILS if all(may_repeat(site.config, kind) for kind in MAILS) else 0
     with site.store.begin() as conn:
         claim = partial(claim_deliveries, conn, owner=site.owner, now=now)
         claimed = claim(limit=_MOST, kinds=_SAFE)
-        claimed += claim(limit=mails, kinds=_MAIL, which=~WAS_REPEATED)
+        claimed += claim(limit=mails, kinds=MAILS, which=~WAS_REPEATED)
         claimed = claimed or claim(limit=1, kinds=_OTHERS)
-    return [begun for one in claimed if (begun := begin_one(site, report, one)) is not None]
+    begun = [begin_one(site, report, one) for one in claimed]
+    return [one for one in begun if one is not None]
 
 
 def _give_back(site: Site, named: Sequence[Delivery]) -> None:
@@ -86,7 +91,11 @@ def _give_back(site: Site, named: Sequence[Delivery]) -> None:
     for delivery in named:
         with site.store.begin() as conn:
             mark_unsent(
-                conn, delivery, DeliveryState.READY, "the run was stopped before", site.clock.now()
+                conn,
+                delivery,
+                DeliveryState.READY,
+                Said.of(Saying.RUN_STOPPED),
+                site.clock.now(),
             )
 
 

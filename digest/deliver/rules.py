@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from digest.model.errors import PROBED, DeliveryError, Refusal
 from digest.model.messages import Share
+from digest.model.said import Said
 
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=6)
@@ -17,12 +18,16 @@ LONGEST_RETRY_AFTER = timedelta(hours=24)
 """The longest wait that the other side may ask for: a year is a mistake."""
 
 MAX_TRIES = 60
-MAX_AGE, FEWEST_TRIES = timedelta(days=5), 12
-"""A refusal that may pass is tried again for five days (RFC 5321 §4.5.4.1), and at least that many times. So a
-process that was off for a week tries once."""
+FEWEST_TRIES = 12
+MAX_AGE = timedelta(days=5)
+"""A refusal that may pass is tried again for so long (RFC 5321 §4.5.4.1), and at least
+`FEWEST_TRIES` times. So a process that was off for a week tries once."""
 
 MAX_DOUBTS = 24
-"""A message that never arrived, as the other side says, is sent that many times; then a person has to check."""
+"""A message that never arrived, as the other side says, is sent that many times.
+
+Then a person has to check.
+"""
 
 _TRUSTED = 5
 """The other side's own wish is followed that many times; then pauses grow all the same."""
@@ -37,23 +42,56 @@ LONGEST_HOLD = timedelta(days=7)
 """What has been refused for so long is given up."""
 
 MAX_REPEATS = 1
-"""A message that may have arrived is sent again that many times by itself: each may be a copy too many."""
+"""A message that may have arrived is sent again that many times by itself.
+
+Each may be a copy too many.
+"""
 
 _OF_RECIPIENT = re.compile(
-    r"(?:^|: |\(#)[45]\.1\.(?:[1236]|10)\b"
-)  # qmail ends in its codes: (#5.1.1)
+    r"""(?:^|:[ ]|\(\#)         # 550 5.1.1 …, "host said: 5.1.1 …", and qmail's "… (#5.1.1)"
+    [45]\.1\.(?:[1236]|10)\b""",
+    re.VERBOSE,
+)
 _OF_US = re.compile(
-    r"client host|helo|ehlo|sender|relay\w{0,20} (?:access )?(?:is )?(?:not|denied|prohibited)"
-    r"|(?:not|unable)(?: \w+){0,9} relay|block(?:ed using| ?list)|black ?list|\b(?:dns|r)bl|reputation"
-    r"|\bip\b|reverse"
-    r"|send[- ]?as(?! (?:plain|text|html|soon))|as this sender|outboundspam|blocked for (?:spam|abuse)"
-    r"|\byour (?:\w+ )?(?:account|domain|plan|subscription)\b"
-    r"|sending(?: \w+){0,2} (?:paused|suspended|disabled|blocked|stopped)|(?:blocked|restricted) from sending"
-    r"|identit(?:y|ies)(?: \w+)? (?:failed|not)|not verified|unverified|sending domain|unregistered domain"
-    r"|\bnot (?:\w+ )?(?:allowed|permitted|authori[sz]ed) to (?:send|use)(?: \w+){0,2} (?:as|from)\b"
-    r"|\bcredentials\b|\br-?dns\b|\bptr\b|\bspf\b|dkim|dmarc|authenticat|\bauth\b|your (?:host|server)"
-    r"|(?<!recipient address rejected: )access denied",
-    re.IGNORECASE,
+    r"""
+      client\ host              # Client host rejected
+    | helo
+    | ehlo
+    | sender
+    | relay\w{0,20}\ (?:access\ )?(?:is\ )?(?:not|denied|prohibited)    # relay access denied
+    | (?:not|unable)(?:\ \w+){0,9}\ relay                               # unable to relay
+    | block(?:ed\ using|\ ?list)                                        # blocked using zen…
+    | black\ ?list
+    | \b(?:dns|r)bl
+    | reputation
+    | \bip\b
+    | reverse
+    | send[- ]?as(?!\ (?:plain|text|html|soon))                         # SendAsDenied
+    | as\ this\ sender
+    | outboundspam
+    | blocked\ for\ (?:spam|abuse)
+    | \byour\ (?:\w+\ )?(?:account|domain|plan|subscription)\b
+    | sending(?:\ \w+){0,2}\ (?:paused|suspended|disabled|blocked|stopped)
+    | (?:blocked|restricted)\ from\ sending
+    | identit(?:y|ies)(?:\ \w+)?\ (?:failed|not)                        # identities failed
+    | not\ verified
+    | unverified
+    | sending\ domain
+    | unregistered\ domain
+    | \bnot\ (?:\w+\ )?(?:allowed|permitted|authori[sz]ed)              # not authorized to
+      \ to\ (?:send|use)(?:\ \w+){0,2}\ (?:as|from)\b                   # … send mail from
+    | \bcredentials\b
+    | \br-?dns\b
+    | \bptr\b
+    | \bspf\b
+    | dkim
+    | dmarc
+    | authenticat
+    | \bauth\b
+    | your\ (?:host|server)
+    | (?<!recipient\ address\ rejected:\ )access\ denied
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _OF_US_FOR_NOW = re.compile(
     r"(?!.*(?:gr[ea]ylist|temporar|later))"
@@ -65,8 +103,14 @@ _OF_US_FOR_NOW = re.compile(
 _OF_US_BY_CODE = re.compile(
     r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE
 )
-OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
-"""A word that a server may say to one recipient alone: an address, a number of its own; but no reply code."""
+_OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
+"""A word that a server may say to one recipient alone: an address, a number of its own.
+
+A reply code is none.
+"""
+
+_PASSING = range(400, 500)
+"""Reply codes of what may pass."""
 
 
 class Step(StrEnum):
@@ -94,7 +138,7 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A step, the earliest moment for it, and until when the other side wants nothing at all there (UTC).
+    """A step, the earliest moment for it, and until when nothing at all is wanted there (UTC).
 
     After a `refusal` all waits that would be refused, too. What has been held since before
     `given_up_before` is given up with it.
@@ -118,36 +162,36 @@ def decide_failure(
 ) -> NextStep:
     """Decide what follows a failure.
 
-    A server that is away for everybody is no reason to give up anybody's digest, however long that lasts.
-    A message that may have arrived is not touched for `settling` before it is checked. Pauses are spread over
-    `jitter`, from 0 up to 1 ("full jitter"), so that many failed at once do not return at once.
+    A server that is away for everybody is no reason to give up anybody's digest, however long
+    that lasts. A message that may have arrived is not touched for `settling` before it is checked.
+    Pauses are spread over `jitter`, from 0 up to 1 ("full jitter"), so that many failed at once do
+    not return at once.
     """
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
-    choices = min(
-        timedelta(
-            seconds=min(error.retry_after or 0, LONGEST_RETRY_AFTER.total_seconds()) + jitter
-        ),
-        LONGEST_RETRY_AFTER,
-    )
+    wish = _read_wish(error.retry_after, jitter)
     if error.ambiguous:
         again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
-        return NextStep(
-            Step.ASK, now + max(settling + again, choices if error.retry_after else timedelta(0))
-        )
+        wished = wish if error.retry_after else timedelta(0)
+        return NextStep(Step.ASK, now + max(settling + again, wished))
     if error.permanent:
         return _decide_refusal(error.refusal, tries, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
-    if (is_old or tries.count >= MAX_TRIES) and not error.whole_transport:
+    is_over = is_old or tries.count >= MAX_TRIES
+    if is_over and not error.whole_transport:
         return NextStep(Step.GIVE_UP, now)
     pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
     if error.retry_after is None:
         return NextStep(Step.RETRY, now + pause)
-    return NextStep(
-        Step.RETRY,
-        now + (choices if tries.count <= _TRUSTED else max(choices, pause)),
-        now + choices,
-    )
+    waits = wish if tries.count <= _TRUSTED else max(wish, pause)
+    return NextStep(Step.RETRY, now + waits, blocked_until=now + wish)
+
+
+def _read_wish(retry_after: float | None, jitter: float) -> timedelta:
+    """Return how long the other side wants to be left alone, spread, and not for too long."""
+    longest = LONGEST_RETRY_AFTER.total_seconds()
+    seconds = min(retry_after or 0, longest) + jitter
+    return timedelta(seconds=min(seconds, longest))
 
 
 def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> NextStep:
@@ -162,67 +206,88 @@ def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> Nex
         if tries.held_at is not None and tries.held_at <= before:
             return NextStep(Step.GIVE_UP, now, refusal=refusal, given_up_before=before)
         return NextStep(Step.HOLD, now + PROBE_PAUSE, refusal=refusal)
-    return NextStep(
-        Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP,
-        now,
-        refusal=refusal,
-    )
+    step = Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP
+    return NextStep(step, now, refusal=refusal)
 
 
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
     """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
 
-    If that is harmless, sending it again makes no second copy. Else, if it may repeat, a second copy is the lesser
-    harm; `repeats` says how often it was sent again already although it may have arrived.
+    If that is harmless, sending it again makes no second copy. Else, if it may repeat, a second
+    copy is the lesser harm; `repeats` says how often it was sent again already although it may have
+    arrived.
     """
     if is_harmless:
         return Step.RETRY if attempts < MAX_DOUBTS else Step.HOLD
-    return Step.RETRY if may_repeat and repeats < MAX_REPEATS else Step.HOLD
+    may_go_again = may_repeat and repeats < MAX_REPEATS
+    return Step.RETRY if may_go_again else Step.HOLD
 
 
 def _pause(attempts: int, jitter: float) -> timedelta:
-    ceiling: timedelta = min(FIRST_PAUSE * 2 ** min(attempts - 1, 16), LONGEST_PAUSE)
-    return FIRST_PAUSE / 2 + (ceiling - FIRST_PAUSE / 2) * jitter
+    doublings = min(attempts - 1, 16)
+    return _spread(min(FIRST_PAUSE * 2**doublings, LONGEST_PAUSE), jitter)
 
 
 def _pause_before(waited: timedelta, jitter: float) -> timedelta:
     """Choose a pause if nothing counts the tries: the longer it has not come to one, the longer."""
-    return (
-        FIRST_PAUSE / 2
-        + (min(max(waited, FIRST_PAUSE), timedelta(hours=1)) - FIRST_PAUSE / 2) * jitter
-    )
+    return _spread(min(max(waited, FIRST_PAUSE), timedelta(hours=1)), jitter)
+
+
+def _spread(longest: timedelta, jitter: float) -> timedelta:
+    """Return a pause between half of the first one and the longest."""
+    least = FIRST_PAUSE / 2
+    return least + (longest - least) * jitter
 
 
 def shorten_share(share: Share) -> Share | None:
-    """Return what a message shows after it was too large: half of its papers; None if it showed none."""
+    """Return what a message shows after it was too large: half of its papers.
+
+    None if it showed none.
+    """
     return replace(share, shown=share.shown // 2) if share.shown else None
 
 
 def names_recipient(reason: str) -> bool:
-    """Whether a refusal is about its recipient for certain, by its code (RFC 3463): nobody has such an address."""
+    """Whether a refusal is about its recipient for certain, by its code (RFC 3463).
+
+    Nobody has such an address.
+    """
     return _OF_RECIPIENT.search(reason) is not None
 
 
 def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
-    """Whether a mail server's refusal is about this machine or its sender, and so concerns every recipient.
+    """Whether a mail server's refusal is about this machine or its sender.
 
-    Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a code of its
-    policy may be about what that says.
+    Then it concerns every recipient.
+
+    Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a
+    code of its policy may be about what that says.
     """
-    said = re.sub(r"(?<!\S)\S+@\S+", "", text)
     if names_recipient(text):
         return False
-    if code < 500:  # noqa: PLR2004 - what begins with 4 may pass
+    said = re.sub(r"(?<!\S)\S+@\S+", "", text)
+    if code in _PASSING:
         return _OF_US_FOR_NOW.match(said) is not None
-    return _OF_US.search(said) is not None or (
-        not has_read and _OF_US_BY_CODE.match(said) is not None
-    )
+    if _OF_US.search(said) is not None:
+        return True
+    return not has_read and _OF_US_BY_CODE.match(said) is not None
 
 
-def is_of_all(given_up: Iterable[str], answers: Mapping[str, str]) -> bool:
+def leave_out_recipient(said: Said) -> Said:
+    """Return a refusal without the words that a server says to one recipient alone."""
+    return said.change_texts(_leave_out_own)
+
+
+def _leave_out_own(text: str) -> str:
+    return _OF_ONE.sub("", text)
+
+
+def is_of_all(given_up: Iterable[Said], answers: Mapping[str, Said]) -> bool:
     """Whether mails are given up for a reason of ours.
 
     All answers to them are alike, and so is another of all `answers`, by address.
     """
-    alike = {OF_ONE.sub("", answer) for answer in given_up}
-    return len(alike) == 1 and sum(OF_ONE.sub("", one) in alike for one in answers.values()) > 1
+    alike = {leave_out_recipient(one) for one in given_up}
+    if len(alike) != 1:
+        return False
+    return sum(leave_out_recipient(one) in alike for one in answers.values()) > 1

@@ -1,9 +1,9 @@
 """Sends one delivery: intent, send, mark; and finds out about one whose answer was lost.
 
 A send is three short transactions: the claim; the intent, which stores the bytes and the state
-`sending` before the network is touched; the mark, fenced by the claim's token and repeated until the
-database takes it. Only a delivery found in `sending` is ambiguous, and it is asked about, not repeated.
-Several threads send at once, each a delivery of its own: see `dispatch`.
+`sending` before the network is touched; the mark, fenced by the claim's token and repeated until
+the database takes it. Only a delivery found in `sending` is ambiguous, and it is asked about, not
+repeated. Several threads send at once, each a delivery of its own: see `dispatch`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+
+from sqlalchemy import Connection
 
 from digest.config import Config
 from digest.deliver.rules import (
@@ -28,7 +30,7 @@ from digest.deliver.rules import (
 )
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.clock import monotonic, write_age
-from digest.model.destinations import Destination, DestinationKind
+from digest.model.destinations import Destination, DestinationKind, Medium
 from digest.model.errors import (
     ConfigurationError,
     DeliveryError,
@@ -38,6 +40,7 @@ from digest.model.errors import (
     TemplateError,
 )
 from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
+from digest.model.said import NOTHING, Said, Saying, advise
 from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.site import Site
@@ -65,8 +68,12 @@ from digest.store.subscribers import (
 
 _log = logging.getLogger("digest.deliver")
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-"""Seconds between two attempts at a mark that the database does not take; each pause is twice the one before."""
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+"""Seconds between two attempts at a mark that the database does not take.
+
+Each pause is twice the one before.
+"""
 
 SAY_AGAIN = 60.0
 """Seconds between two lines of the log about the same mark."""
@@ -103,7 +110,7 @@ class Failure:
     delivery: int
     destination: Destination
     step: Step
-    reason: str
+    reason: Said
     refusal: Refusal | None = None
 
 
@@ -111,8 +118,8 @@ class Failure:
 class DeliverReport:
     """What one pass delivered, noted by several threads.
 
-    `sent` counts what the other side took, by kind of destination; `suppressed` counts deliveries to people who
-    unsubscribed.
+    `sent` counts what the other side took, by kind of destination; `suppressed` counts deliveries
+    to people who unsubscribed.
     """
 
     sent: dict[str, int] = field(default_factory=dict)
@@ -129,7 +136,7 @@ class DeliverReport:
         self,
         delivery: Delivery,
         step: Step,
-        reason: str,
+        reason: Said,
         refusal: Refusal | None = None,
     ) -> None:
         """Note a delivery that was not taken, and what comes next for it."""
@@ -142,13 +149,35 @@ class DeliverReport:
 
     def describe(self, feeds: int, pages: int) -> str:
         """Say how much went which way, and how many feed files and pages of sites were written."""
-        words = [
-            f"{_KIND_WORDS.get(kind, kind)} {count} ✓" for kind, count in sorted(self.sent.items())
-        ]
-        words += [f"feed {feeds} ✓"] * bool(feeds) + [f"pages {pages} ✓"] * bool(pages)
+        words = []
+        for kind, number in sorted(self.sent.items()):
+            words.append(f"{_KIND_WORDS.get(kind, kind)} {number} ✓")
+        if feeds:
+            words.append(f"feed {feeds} ✓")
+        if pages:
+            words.append(f"pages {pages} ✓")
         steps = Counter(one.step for one in self.failures)
-        words += [f"{word} {steps[step]}" for step, word in _STEP_WORDS.items() if steps[step]]
+        for step, word in _STEP_WORDS.items():
+            if steps[step]:
+                words.append(f"{word} {steps[step]}")
         return "   ".join(words) or "nothing to send"
+
+    @property
+    def mails(self) -> int:
+        """How many mails a mail server took."""
+        return self._count(Medium.MAIL)
+
+    @property
+    def pages(self) -> int:
+        """How many pages of sites were written."""
+        return self._count(Medium.PAGE)
+
+    def _count(self, medium: Medium) -> int:
+        number = 0
+        for kind, taken in self.sent.items():
+            if DestinationKind(kind).traits.medium is medium:
+                number += taken
+        return number
 
     @property
     def total(self) -> int:
@@ -157,10 +186,11 @@ class DeliverReport:
 
 
 def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: IsOurs) -> None:
-    """Send a delivery that was claimed, and mark what came of it; a fault of ours is marked, too, and logged.
+    """Send a delivery that was claimed, and mark what came of it.
 
-    On a `StoreError`, if the other side was asked nothing, the claim lapses. If it answered, the process had to
-    stop before the database was back: the answer is lost, and what became of the delivery is found out later.
+    A fault of ours is marked, too, and logged. On a `StoreError`, if the other side was asked
+    nothing, the claim lapses. If it answered, the process had to stop before the database was back:
+    the answer is lost, and what became of the delivery is found out later.
     """
     begun = begin_one(site, report, delivery)
     if begun is not None:
@@ -170,13 +200,16 @@ def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: 
 def begin_one(
     site: Site, report: DeliverReport, delivery: Delivery
 ) -> tuple[Delivery, Message] | None:
-    """Store the intent to send a delivery that was claimed; None if nothing may be sent, which is marked."""
+    """Store the intent to send a delivery that was claimed.
+
+    None if nothing may be sent, which is marked.
+    """
     try:
         address = site.transport(delivery.destination.kind).resolve(delivery.destination)
         return _begin(site, report, delivery, address)
     except StoreError:
         raise
-    except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
+    except Exception as error:  # noqa: BLE001 - it concerns this delivery alone: others go on
         _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=False))
         return None
 
@@ -185,15 +218,14 @@ def send_begun(
     site: Site, report: DeliverReport, delivery: Delivery, message: Message, is_ours: IsOurs
 ) -> None:
     """Send a delivery whose intent is stored, and mark what came of it."""
+    to = delivery.destination
     try:
-        receipt = site.transport(delivery.destination.kind).send(
-            message, delivery.destination, is_ours
-        )
+        receipt = site.transport(to.kind).send(message, to, is_ours)
         _mark_sent(site, delivery, receipt)
-        report.note_sent(delivery.destination.kind)
+        report.note_sent(to.kind)
     except StoreError:
         raise
-    except Exception as error:  # noqa: BLE001 - what nobody thought of concerns this delivery alone: others go on
+    except Exception as error:  # noqa: BLE001 - it concerns this delivery alone: others go on
         _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=True))
 
 
@@ -216,8 +248,8 @@ def _begin(
 ) -> tuple[Delivery, Message] | None:
     """Store the intent to send, with the bytes; return None if nothing may be sent."""
     is_news = address not in {"", delivery.remote_address, delivery.destination.address}
-    # Bytes for a place that has another address by now name the one before. Nothing of it arrived there: what
-    # may have is searched for before it is claimed again.
+    # Bytes for a place that has another address by now name the one before. Nothing of it arrived
+    # there: what may have is searched for before it is claimed again.
     is_moved = address not in {"", delivery.remote_address}
     delivery = replace(delivery, remote_address=address or delivery.remote_address)
     message = _render(site, delivery, anew=is_moved)
@@ -232,25 +264,28 @@ def _begin(
 
 
 def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryError:
-    """Return what an error means for its delivery: once that is begun, the other side may have been reached."""
+    """Return what an error means for its delivery.
+
+    Once that is begun, the other side may have been reached.
+    """
     if isinstance(error, DeliveryError):
         return error
     if isinstance(error, DigestError) and not is_begun:
-        # What is configured wrongly concerns more than this delivery, and is the operator's to correct.
+        # What is configured wrongly concerns more than this delivery. The operator corrects it.
         return DeliveryError(
-            error.message,
+            error.said,
             permanent=True,
             whole_transport=isinstance(error, ConfigurationError),
             refusal=Refusal.SETTINGS if isinstance(error, TemplateError) else None,
-            hint=error.hint,
+            hint=error.advice,
         )
     _log.error("delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error)
     return DeliveryError(
-        f"Digest itself failed ({type(error).__name__})",
+        Said.of(Saying.FAULT, type(error).__name__),
         ambiguous=is_begun,
         permanent=not is_begun,
         refusal=None if is_begun else Refusal.SETTINGS,
-        hint="This is a fault in Digest. The log says more.",
+        hint=Said.of(Saying.FAULT_LOGGED),
     )
 
 
@@ -266,13 +301,14 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
         identity = site.renderer.identify(site.config.mail, digest.planned_at)
         if digest.occasion is Occasion.LETTER:
             return write_letter(conn, site, digest, delivery, identity)
-        maker, to = make_links(conn, site.config), delivery.destination
+        maker = make_links(conn, site.config)
+        to = delivery.destination
         generation = find_generation(conn, maker, to)
     if generation:  # its digest remembered the first link alone
         with site.store.begin() as conn:
             remember_preferences(conn, maker, to, at=site.clock.now())
     links = maker.links(to, digest, generation)
-    if to.kind is DestinationKind.FILE and site.config.hides_queries:
+    if to.is_site and site.config.hides_queries:
         digest = digest.hide_queries()
     return site.renderer.render(digest, delivery, links, identity)
 
@@ -295,65 +331,100 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
 def _mark_failure(
     site: Site, report: DeliverReport, delivery: Delivery, error: DeliveryError
 ) -> None:
-    now, jitter, kind = site.clock.now(), site.jitter(), delivery.destination.kind
-    shorter = (
-        shorten_share(delivery.share) if error.too_large and delivery.share is not None else None
-    )
-    last_words = "It cannot be made shorter" if error.too_large and shorter is None else error.hint
-    reason = ". ".join(part.rstrip(".") for part in (error.message, last_words) if part)
-    steps: list[NextStep] = []
-    others: list[Delivery] = []
+    """Mark what follows a failure, and note it."""
+    mark = _Mark(site, delivery, error)
+    _mark_stubbornly(site, delivery, mark.write)
+    step = mark.step
+    said = error.said
+    if step.step is Step.ASK:
+        settling = describe_settling(site.config, delivery.destination.kind)
+        said = Said.of(Saying.FOLLOWED, said, settling)
+    elif step.given_up_before is not None:
+        said = Said.of(Saying.GIVEN_UP_AFTER, said, write_age(mark.now - step.given_up_before))
+    for one in (delivery, *mark.given_up):
+        report.note_failure(one, step.step, said, step.refusal)
 
-    def mark() -> None:
-        with site.store.begin() as conn:
-            next_step = decide_failure(
-                error,
-                settling=TRANSPORTS[kind].settling(site.config),
-                tries=Tries(*count_tries(conn, delivery), delivery.held_at),
-                now=now,
-                jitter=jitter,
-                can_shorten=shorter is not None,
-            )
-            steps.append(next_step)
-            blocked_until = next_step.blocked_until
-            refusal = next_step.refusal
+
+class _Mark:
+    """What follows a failure, as it is written: once, or again while the database does not take it.
+
+    After that `step` is what was decided, `given_up` what was given up besides.
+    """
+
+    step: NextStep
+
+    def __init__(self, site: Site, delivery: Delivery, error: DeliveryError) -> None:
+        self.now = site.clock.now()
+        self.given_up: list[Delivery] = []
+        self._site = site
+        self._delivery = delivery
+        self._error = error
+        self._jitter = site.jitter()
+        self._shorter = None
+        if error.too_large and delivery.share is not None:
+            self._shorter = shorten_share(delivery.share)
+        is_shortest = error.too_large and self._shorter is None
+        advice = Said.of(Saying.NOT_SHORTER) if is_shortest else error.advice
+        self._reason = advise(error.said, advice)
+
+    def write(self) -> None:
+        """Decide and write, in one transaction."""
+        delivery = self._delivery
+        with self._site.store.begin() as conn:
+            self.step = step = self._decide(conn)
             is_mine = mark_unsent(
                 conn,
                 delivery,
-                _LEADS_TO[next_step.step],
-                reason,
-                now,
-                not_before=next_step.not_before,
-                shorter=shorter,
-                refusal=refusal,
+                _LEADS_TO[step.step],
+                self._reason,
+                self.now,
+                not_before=step.not_before,
+                shorter=self._shorter,
+                refusal=step.refusal,
             )
-            if is_mine and refusal is not None and next_step.given_up_before is not None:
-                others[:] = give_up_held(
-                    conn,
-                    delivery,
-                    refusal,
-                    before=next_step.given_up_before,
-                    reason=reason,
-                    now=now,
-                )
-            if refusal is Refusal.READER:
-                name, last = load_last_refusals(conn, delivery.id, _REFUSALS)
-                if last == [Refusal.READER] * _REFUSALS:
-                    save_unsubscription(conn, delivery.destination, name, how=REFUSED, at=now)
-            if kind.traits.is_paced and next_step.step in (Step.SHORTEN, Step.ASK):
-                blocked_until = now + SLACK_SPACING  # it may have come, and counts for the pace
+            if is_mine:
+                self._give_up_others(conn)
+            if step.refusal is Refusal.READER:
+                self._pause_reader(conn)
+            blocked_until = step.blocked_until
+            is_of_pace = step.step in (Step.SHORTEN, Step.ASK)
+            if delivery.destination.traits.is_paced and is_of_pace:
+                # It may have come, and counts for the pace.
+                blocked_until = self.now + SLACK_SPACING
             if blocked_until is not None:
                 block_destination(conn, delivery.destination, blocked_until)
 
-    _mark_stubbornly(site, delivery, mark)
-    followed = steps[-1]
-    said = error.message
-    if followed.step is Step.ASK:
-        said = f"{said}; {describe_settling(site.config, kind)}"
-    elif followed.given_up_before is not None:
-        said = f"{said}; given up after {write_age(now - followed.given_up_before)}"
-    for one in (delivery, *others):
-        report.note_failure(one, followed.step, said, followed.refusal)
+    def _decide(self, conn: Connection) -> NextStep:
+        entry = TRANSPORTS[self._delivery.destination.kind]
+        count, since = count_tries(conn, self._delivery)
+        return decide_failure(
+            self._error,
+            settling=entry.settling(self._site.config),
+            tries=Tries(count, since, self._delivery.held_at),
+            now=self.now,
+            jitter=self._jitter,
+            can_shorten=self._shorter is not None,
+        )
+
+    def _give_up_others(self, conn: Connection) -> None:
+        """Give up what has been held for the same for too long."""
+        step = self.step
+        if step.refusal is not None and step.given_up_before is not None:
+            self.given_up = give_up_held(
+                conn,
+                self._delivery,
+                step.refusal,
+                before=step.given_up_before,
+                reason=self._reason,
+                now=self.now,
+            )
+
+    def _pause_reader(self, conn: Connection) -> None:
+        """Pause a subscription for a reader whose address was refused in some digests in a row."""
+        name, last = load_last_refusals(conn, self._delivery.id, _REFUSALS)
+        if last == [Refusal.READER] * _REFUSALS:
+            to = self._delivery.destination
+            save_unsubscription(conn, to, name, how=REFUSED, at=self.now)
 
 
 def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
@@ -361,34 +432,35 @@ def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
 
     It may be for us. What is tried again counts, too, if it was refused alike.
     """
-    answered = {
-        one.delivery: one
-        for one in report.failures
-        if one.destination.kind is DestinationKind.MAIL and one.refusal is None
-    }
-    refused = {id_: one for id_, one in answered.items() if one.step is Step.GIVE_UP}
-    if DestinationKind.MAIL in report.sent or not is_of_all(
-        (one.reason for one in refused.values()),
-        {str(one.destination): one.reason for one in answered.values()},
-    ):
+    mails = [one for one in report.failures if one.destination.traits.medium is Medium.MAIL]
+    answered = [one for one in mails if one.refusal is None]
+    refused = {one.delivery for one in answered if one.step is Step.GIVE_UP}
+    reasons = [one.reason for one in answered if one.step is Step.GIVE_UP]
+    answers = {str(one.destination): one.reason for one in answered}
+    if report.mails or not is_of_all(reasons, answers):
         return
     now = site.clock.now()
     with site.store.begin() as conn:
         hold_failed(conn, refused, now, now + PROBE_PAUSE)
-    report.failures = [
-        replace(one, step=Step.HOLD, refusal=Refusal.PLACE) if one.delivery in refused else one
-        for one in report.failures
-    ]
+    failures = []
+    for one in report.failures:
+        is_held = one.delivery in refused
+        held = replace(one, step=Step.HOLD, refusal=Refusal.PLACE)
+        failures.append(held if is_held else one)
+    report.failures = failures
 
 
 def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -> None:
-    """Repeat a mark until the database takes it or `Site.interrupt` ends it: a lost mark leaves doubt."""
-    which, since, began_at = (
-        f"delivery {delivery.id} to {delivery.destination}",
-        site.interrupts,
-        monotonic(),
-    )
-    pause, say_at, has_failed = FIRST_PAUSE, 0.0, False
+    """Repeat a mark until the database takes it, or `Site.interrupt` ends it.
+
+    A lost mark leaves doubt.
+    """
+    which = f"delivery {delivery.id} to {delivery.destination}"
+    since = site.interrupts
+    began_at = monotonic()
+    pause = FIRST_PAUSE
+    say_at = 0.0
+    has_failed = False
     while True:
         try:
             mark()
@@ -396,63 +468,66 @@ def _mark_stubbornly(site: Site, delivery: Delivery, mark: Callable[[], None]) -
             has_failed = True
             if monotonic() >= say_at:
                 say_at = monotonic() + SAY_AGAIN
-                said = " ".join(filter(None, (error.message, error.hint)))
-                _log.warning(
-                    "the database does not record the result of %s; trying again: %s", which, said
-                )
+                _log_unmarked(which, error)
             if not site.wait(pause, since):
                 _log.error("the result of %s is lost, because this process stops", which)
                 raise
             pause = min(2 * pause, LONGEST_PAUSE)
         else:
-            if has_failed:
-                _log.warning(
-                    "the result of %s was recorded after %.1f s", which, monotonic() - began_at
-                )
-            return
+            break
+    if has_failed:
+        seconds = monotonic() - began_at
+        _log.warning("the result of %s was recorded after %.1f s", which, seconds)
+
+
+def _log_unmarked(which: str, error: StoreError) -> None:
+    said = f"{error.message} {error.hint}".strip()
+    _log.warning(
+        "the database does not record the result of %s; trying again: %s",
+        which,
+        said,
+    )
 
 
 def describe_settling(config: Config, kind: DestinationKind) -> str:
-    """Say what becomes of a message on a kind of destination that may have arrived, and after how long."""
-    entry = TRANSPORTS[kind]
-    wait = entry.settling(config)
+    """Say what becomes of a message that may have arrived, by its kind of destination, and when."""
+    wait = TRANSPORTS[kind].settling(config)
     after = f" after {write_age(wait)}" if wait else ""
-    if entry.can_be_asked:
+    if kind.traits.can_be_asked:
         return f"is searched for{after}"
-    if entry.knows_repeats:
+    if kind.traits.knows_repeats:
         return f"is sent again{after}"
     return f"is sent again{after}, once" if may_repeat(config, kind) else f"is held for you{after}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a search for a message came to: it arrived, it never did, or there is `doubt`."""
+
+    receipt: Receipt | None = None
+    doubt: Said = NOTHING
+    is_over: bool = True
 
 
 def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> None:
     """Settle one ambiguous delivery, and note it if it needs the operator.
 
-    Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go out again
-    under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A receiver that knows repetitions
-    gets it again, without counting. What else cannot be known is held for the operator.
+    Slack is asked: found is sent, not found goes out again. Mail cannot be asked: the same bytes go
+    out again under the same Message-ID, once, or are held, as `mail.on_ambiguous` says. A receiver
+    that knows repetitions gets it again, without counting. What else cannot be known is held for
+    the operator.
     """
-    delivery, now = unknown.delivery, site.clock.now()
-    kind, doubt = delivery.destination.kind, ""
-    receipt: Receipt | None = None
-    try:
-        receipt = site.transport(kind).find(
-            unknown.message, delivery.destination, unknown.sending_at
-        )
-    except DeliveryError as error:
-        if not error.permanent:
-            return  # the other side is away: asked again on a later pass
-        doubt = error.message
-    except ConfigurationError as error:
-        # This transport is no longer configured. One such delivery must not stop all others.
-        doubt = error.message
-    except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
-        _log.error(
-            "checking delivery %d to %s failed", delivery.id, delivery.destination, exc_info=error
-        )
-        doubt = f"searching for it failed ({type(error).__name__})"
-    is_missing = receipt is None and not doubt
-    is_harmless = is_missing or TRANSPORTS[kind].knows_repeats
-    reason = f"it is not known whether it arrived: {doubt}" if doubt else "it never arrived"
+    delivery = unknown.delivery
+    now = site.clock.now()
+    kind = delivery.destination.kind
+    found = _search(site, unknown)
+    if not found.is_over:
+        return  # the other side is away: asked again on a later pass
+    is_missing = found.receipt is None and not found.doubt
+    is_harmless = is_missing or kind.traits.knows_repeats
+    reason = Said.of(Saying.NEVER_ARRIVED)
+    if found.doubt:
+        reason = Said.of(Saying.UNSURE, found.doubt)
     next_step = decide_unknown(
         is_harmless=is_harmless,
         may_repeat=may_repeat(site.config, kind),
@@ -460,15 +535,31 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
         repeats=unknown.repeats,
     )
     with site.store.begin() as conn:
-        if receipt is not None:
-            mark_sent(conn, delivery, receipt, now)
+        if found.receipt is not None:
+            mark_sent(conn, delivery, found.receipt, now)
         elif next_step is Step.RETRY:
-            said = f"{reason}; sent again"
+            said = Said.of(Saying.SENT_AGAIN, reason)
             settle_unknown(conn, delivery, DeliveryState.READY, said, now, is_missing=is_harmless)
         elif settle_unknown(conn, delivery, DeliveryState.HELD, reason, now, is_missing=is_missing):
             report.note_failure(delivery, Step.HOLD, reason)
 
 
+def _search(site: Site, unknown: UnknownDelivery) -> _Found:
+    """Ask the other side for a message, if it can be asked."""
+    to = unknown.delivery.destination
+    try:
+        receipt = site.transport(to.kind).find(unknown.message, to, unknown.sending_at)
+    except DeliveryError as error:
+        return _Found(doubt=error.said, is_over=error.permanent)
+    except ConfigurationError as error:
+        # This transport is no longer configured. One such delivery must not stop all others.
+        return _Found(doubt=error.said)
+    except Exception as error:  # noqa: BLE001 - a fault of ours in checking one must stop no other
+        _log.error("checking delivery %d to %s failed", unknown.delivery.id, to, exc_info=error)
+        return _Found(doubt=Said.of(Saying.SEARCH_FAILED, type(error).__name__))
+    return _Found(receipt)
+
+
 def may_repeat(config: Config, kind: DestinationKind) -> bool:
     """Whether the operator takes a second copy for the lesser harm."""
-    return kind is DestinationKind.MAIL and config.mail.on_ambiguous == "resend"
+    return kind.traits.medium is Medium.MAIL and config.mail.on_ambiguous == "resend"

@@ -26,7 +26,7 @@ from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Digest, Links
 from digest.plan.links import make_links
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.serve.installation import open_site
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Progress, Silent, Site

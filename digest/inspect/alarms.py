@@ -1,4 +1,4 @@
-"""Judges the six facts that raise an alarm, words each alarm, and says whether a process is stuck."""
+"""Judges the six facts that raise an alarm, words each one, and says whether a process is stuck."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import date, datetime, timedelta
 
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState
 from digest.model.announcements import latest_announcement
+from digest.model.said import Said, Saying
 from digest.store.alarms import STUCK, Alarm, AlarmName, Overdue
 
-PLANS = "`digest run` plans them. If `digest serve` is at work, its log says why it does not."
+PLANS = Said.of(Saying.RUN_PLANS)
 """What to do about digests that are due and not planned, and nobody knows why."""
 
 _INSTANT = timedelta(microseconds=1)
@@ -24,7 +25,10 @@ OUTBOX_LIMIT = timedelta(hours=1)
 """From when a message was planned until it must be sent or given up."""
 
 FAILURE_SHOWN = timedelta(days=2)
-"""So long after it failed a message is an alarm; it stays in the outbox until the operator has spoken."""
+"""So long after it failed a message is an alarm.
+
+It stays in the outbox until the operator has spoken.
+"""
 
 _TAKEN_IN = (
     AnnouncementState.COMPLETE,
@@ -34,12 +38,16 @@ _TAKEN_IN = (
 )
 
 STALE_POLL = timedelta(days=2)
-"""Checks complete daily, also on days without announcement: two days without one need an operator."""
+"""Checks complete daily, also on days without announcement.
+
+Two days without one need an operator.
+"""
 
 LONGEST_TURNS: Mapping[str, float] = {
     "poll": 4 * 3600.0,  # a very first check goes through weeks of papers, at arXiv's pace
     "plan": 1800.0,
-    "deliver-mail": 1800.0,  # ten minutes beside mails that hang, ten more over the last one's final dot
+    # Ten minutes beside mails that hang, ten more over the last one's final dot.
+    "deliver-mail": 1800.0,
     "deliver-posts": 1200.0,
     "heartbeat": 120.0,
     "reload": 1800.0,
@@ -55,7 +63,10 @@ def find_due_announcement(now: datetime) -> date:
 
 
 def can_send_heartbeat(alarms: Iterable[Alarm]) -> bool:
-    """Whether a sign of life may be given: a dead address, or a crowd, must not hide all that is worse."""
+    """Whether a sign of life may be given.
+
+    A dead address, or a crowd, must not hide all that is worse.
+    """
     return not any(alarm.name in {*STUCK, AlarmName.ANNOUNCEMENT} for alarm in alarms)
 
 
@@ -81,58 +92,79 @@ def find_alarms(
         is_refusing: more people asked for a mail with a link than are answered.
     """
     if deliveries is not None:
-        since = write(deliveries.due_at)
-        one = f"a message to {deliveries.named} has been waiting since {since}"
-        many = f"{deliveries.number:,} messages have been waiting for more than an hour, the first since {since}"
-        remedy = f"`digest delivery show {deliveries.delivery}` says what keeps it."
-        yield Alarm(AlarmName.OUTBOX, one if deliveries.number == 1 else many, remedy)
+        yield _describe_deliveries(deliveries, write(deliveries.due_at))
     if digests is not None:
-        since, why = (
-            write(digests.due_at),
-            f"; planning failed: {digests.reason}" if digests.reason else "",
-        )
-        one = f"the digest of {digests.named} has been due since {since} and is not planned"
-        # Without a number: others are due beside these, and are not late yet.
-        many = f"digests are due and not planned, that of {digests.named} since {since}"
-        remedy = "Planning is tried again by itself." if digests.reason else PLANS
-        yield Alarm(AlarmName.DIGEST, f"{one if digests.number == 1 else many}{why}", remedy)
+        yield _describe_digests(digests, write(digests.due_at))
     if failed is not None:
-        why = failed.reason or "nobody knows why"
-        one = f"the message to {failed.named} failed: {why}"
-        many = f"{failed.number:,} messages failed in the last two days, the last of them to {failed.named}: {why}"
-        remedy = f"`digest delivery show {failed.delivery}` says what to do."
-        yield Alarm(AlarmName.FAILED, one if failed.number == 1 else many, remedy, failed.due_at)
+        yield _describe_failed(failed)
     if held is not None:
         # Without a number: it is sent once, and more may come to need the operator.
         what = f"a message to {held.named} needs you: {held.reason}"
-        yield Alarm(
-            AlarmName.HELD, what, f"`digest delivery show {held.delivery}` says what to do."
-        )
+        remedy = f"`digest delivery show {held.delivery}` says what to do."
+        yield Alarm(AlarmName.HELD, what, remedy)
     if announcement is not None and announcement.state not in _TAKEN_IN:
-        yield _describe_announcement(
-            announcement, f"the announcement of {announcement.announcement:%a %-d %b}"
-        )
+        yield _describe_announcement(announcement)
     if is_refusing:
         what = "more people asked for a mail with a link than are answered in an hour"
-        yield Alarm(
-            AlarmName.SIGNUPS, what, "They can ask again later. `digest help people` says more."
+        remedy = "They can ask again later. `digest help people` says more."
+        yield Alarm(AlarmName.SIGNUPS, what, remedy)
+
+
+def _describe_deliveries(deliveries: Overdue, since: str) -> Alarm:
+    if deliveries.number == 1:
+        what = f"a message to {deliveries.named} has been waiting since {since}"
+    else:
+        what = (
+            f"{deliveries.number:,} messages have been waiting for more than an hour,"
+            f" the first since {since}"
         )
+    remedy = f"`digest delivery show {deliveries.delivery}` says what keeps it."
+    return Alarm(AlarmName.OUTBOX, what, remedy)
 
 
-def _describe_announcement(line: AnnouncementLine, announcement: str) -> Alarm:
+def _describe_digests(digests: Overdue, since: str) -> Alarm:
+    if digests.number == 1:
+        what = f"the digest of {digests.named} has been due since {since} and is not planned"
+    else:
+        # Without a number: others are due beside these, and are not late yet.
+        what = f"digests are due and not planned, that of {digests.named} since {since}"
+    if not digests.reason:
+        return Alarm(AlarmName.DIGEST, what, PLANS)
+    what += f"; planning failed: {digests.reason}"
+    return Alarm(AlarmName.DIGEST, what, "Planning is tried again by itself.")
+
+
+def _describe_failed(failed: Overdue) -> Alarm:
+    why = str(failed.reason) or "nobody knows why"
+    if failed.number == 1:
+        what = f"the message to {failed.named} failed: {why}"
+    else:
+        what = (
+            f"{failed.number:,} messages failed in the last two days,"
+            f" the last of them to {failed.named}: {why}"
+        )
+    remedy = f"`digest delivery show {failed.delivery}` says what to do."
+    return Alarm(AlarmName.FAILED, what, remedy, failed.due_at)
+
+
+def _describe_announcement(line: AnnouncementLine) -> Alarm:
+    announcement = f"the announcement of {line.announcement:%a %-d %b}"
+    what: str | Said
     if line.failure:
-        what = f"{announcement} was not fetched: {line.failure}"
-        return Alarm(
-            AlarmName.ANNOUNCEMENT,
-            what,
-            "It is tried again. There is nothing to do unless this lasts.",
+        what = Said.of(Saying.NOT_FETCHED, announcement, line.failure)
+        remedy = "It is tried again. There is nothing to do unless this lasts."
+    elif line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):
+        what = f"{announcement} is not out yet"
+        remedy = (
+            "Checks go on. arXiv may have deferred it"
+            " (https://info.arxiv.org/help/availability.html)."
         )
-    if line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):
-        remedy = "Checks go on. arXiv may have deferred it (https://info.arxiv.org/help/availability.html)."
-        return Alarm(AlarmName.ANNOUNCEMENT, f"{announcement} is not out yet", remedy)
-    became = "checked" if line.state is AnnouncementState.NOT_CHECKED else "fetched completely"
-    what = f"{announcement} was not {became}"
-    return Alarm(AlarmName.ANNOUNCEMENT, what, "`digest coverage` says what is missing.")
+    else:
+        is_unchecked = line.state is AnnouncementState.NOT_CHECKED
+        became = "checked" if is_unchecked else "fetched completely"
+        what = f"{announcement} was not {became}"
+        remedy = "`digest coverage` says what is missing."
+    return Alarm(AlarmName.ANNOUNCEMENT, what, remedy)
 
 
 def is_stuck(job: str, seconds: float) -> bool:

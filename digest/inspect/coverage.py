@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from digest.model.announcements import announcement_moment, announcements_between, next_announcement
 from digest.model.clock import Clock
 from digest.model.polls import PollSummary, Source
+from digest.model.said import NOTHING, Said
 from digest.poll.rules import assess_coverage, is_late, next_check_at
 from digest.store.gaps import GapState, count_gaps
 from digest.store.gate import load_breaker
@@ -29,16 +30,21 @@ def is_checked(conn: Connection, source: str) -> bool:
 
 
 def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) -> datetime:
-    """Return from when on the next check at arXiv is worth a request (UTC); now where one is due."""
-    may_ask_at = now + timedelta(seconds=load_breaker(conn, clock).seconds)
+    """Return from when on the next check is worth a request (UTC); now where one is due."""
+    paused_for = timedelta(seconds=load_breaker(conn, clock).seconds)
+    may_ask_at = now + paused_for
     if not is_checked(conn, source):
         return may_ask_at
-    return max(may_ask_at, next_check_at(load_last_checks(conn, source)) or now)
+    due_at = next_check_at(load_last_checks(conn, source)) or now
+    return max(may_ask_at, due_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What has been checked of the last days: announcements, newest first; missing ids; requests of a day."""
+    """What has been checked of the last days.
+
+    These are the announcements, newest first; the missing ids; and the requests of a day.
+    """
 
     source: str
     announcements: tuple[AnnouncementLine, ...]
@@ -48,17 +54,11 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the announcements of the last days."""
+    first_at = load_cursor(conn, source).bootstrapped_at
+    announcements = load_announcements(conn, source, now, first_at=first_at, days=days)
     return Ledger(
         source=source,
-        announcements=tuple(
-            load_announcements(
-                conn,
-                source,
-                now,
-                first_at=load_cursor(conn, source).bootstrapped_at,
-                days=days,
-            )
-        ),
+        announcements=tuple(announcements),
         gaps=count_gaps(conn),
         requests=count_requests(conn, now - timedelta(hours=24)),
     )
@@ -67,7 +67,10 @@ def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> L
 def load_announcements(
     conn: Connection, source: str, now: datetime, *, first_at: datetime | None, days: int
 ) -> list[AnnouncementLine]:
-    """Say what became of each announcement of the last days, the newest first (see `assess_announcements`)."""
+    """Say what became of each announcement of the last days, the newest first.
+
+    See `assess_announcements`.
+    """
     since = now - timedelta(days=days) - _MARGIN
     return assess_announcements(
         polls=load_polls_since(conn, source, since),
@@ -82,8 +85,8 @@ def load_announcements(
 class AnnouncementState(StrEnum):
     """What became of an announcement.
 
-    `DEFERRED`: arXiv was checked again and again, and nothing came before the next announcement was due.
-    `CAUGHT_UP`: it was complete only with checks made after the next announcement.
+    `DEFERRED`: arXiv was checked again and again, and nothing came before the next announcement was
+    due. `CAUGHT_UP`: it was complete only with checks made after the next announcement.
     """
 
     COMPLETE = "complete"
@@ -98,9 +101,10 @@ class AnnouncementState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnnouncementLine:
-    """One announcement (Eastern date), with the checks before the next one: complete, failed, and the last (UTC).
+    """One announcement (Eastern date), with the checks before the next one.
 
-    How many papers are new in it is estimated from the order of ids if several announcements came at once.
+    Of these it has how many were complete, how many failed, and the last (UTC). How many papers are
+    new in it is estimated from the order of ids if several announcements came at once.
     """
 
     announcement: date
@@ -109,7 +113,7 @@ class AnnouncementLine:
     checks: int
     failed: int
     checked_at: datetime | None
-    failure: str
+    failure: Said
 
 
 def assess_announcements(
@@ -127,13 +131,13 @@ def assess_announcements(
     """
     lines: list[AnnouncementLine] = []
     is_covered = False
-    for announcement in reversed(list(announcements_between(now - timedelta(days=days), now))):
-        line = _assess_announcement(
-            polls, checks, announcement, counts.get(announcement, 0), now, is_covered=is_covered
-        )
+    announcements = list(announcements_between(now - timedelta(days=days), now))
+    for announcement in reversed(announcements):
+        new = counts.get(announcement, 0)
+        line = _assess_announcement(polls, checks, announcement, new, now, is_covered=is_covered)
         is_covered = is_covered or line.state is AnnouncementState.COMPLETE
-        following = announcement_moment(next_announcement(announcement_moment(announcement)))
-        if first_at is None or first_at >= following:
+        following = next_announcement(announcement_moment(announcement))
+        if first_at is None or first_at >= announcement_moment(following):
             line = replace(line, state=AnnouncementState.BEFORE)
         lines.append(line)
     return lines
@@ -149,16 +153,12 @@ def _assess_announcement(
     is_covered: bool,
 ) -> AnnouncementLine:
     sent = announcement_moment(announcement)
-    until = min(now, announcement_moment(next_announcement(sent)) - timedelta(seconds=1))
+    following = announcement_moment(next_announcement(sent))
+    until = min(now, following - timedelta(seconds=1))
     earlier = [poll for poll in polls if poll.finished_at <= until]
-    last = max(earlier, key=lambda poll: poll.finished_at, default=None)
-    coverage = assess_coverage(
-        earlier,
-        until,
-        checks=[check for check in checks if check.finished_at <= until],
-        new=new,
-    )
-    made = [poll for poll in polls if sent <= poll.started_at and poll.finished_at <= until]
+    earlier_checks = [check for check in checks if check.finished_at <= until]
+    coverage = assess_coverage(earlier, until, checks=earlier_checks, new=new)
+    made = [poll for poll in earlier if sent <= poll.started_at]
     if coverage.is_complete:
         state = AnnouncementState.COMPLETE
     elif is_covered and coverage.is_awaited and not new:
@@ -169,16 +169,20 @@ def _assess_announcement(
         state = AnnouncementState.LATE
     elif coverage.is_awaited:
         state = AnnouncementState.AWAITED
+    elif made:
+        state = AnnouncementState.INCOMPLETE
     else:
-        state = AnnouncementState.INCOMPLETE if made else AnnouncementState.NOT_CHECKED
+        state = AnnouncementState.NOT_CHECKED
+    complete = [poll for poll in made if poll.is_complete]
+    last = max(earlier, key=lambda poll: poll.finished_at, default=None)
+    last_made_at = max((poll.finished_at for poll in made), default=None)
+    has_failed = state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
     return AnnouncementLine(
         announcement=announcement,
         state=state,
         new=new,
-        checks=sum(poll.is_complete for poll in made),
-        failed=sum(not poll.is_complete for poll in made),
-        checked_at=max((poll.finished_at for poll in made), default=None),
-        failure=last.failure
-        if last and state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
-        else "",
+        checks=len(complete),
+        failed=len(made) - len(complete),
+        checked_at=last_made_at,
+        failure=last.failure if last and has_failed else NOTHING,
     )

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,16 +25,23 @@ from digest.arxiv.client import ArxivClient
 from digest.branch.step import opened_branch
 from digest.config import Config
 from digest.config.addresses import split_bind
-from digest.config.providers import find_provider
+from digest.config.providers import Provider, find_provider
 from digest.config.values import suggest
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.deliver.transports.slack import SlackClient, SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.deliver.transports.smtp_connection import Timeouts
 from digest.inspect.alarms import STALE_POLL
-from digest.inspect.findings import Finding, Verdict
+from digest.inspect.findings import Finding, Verdict, is_channel
 from digest.inspect.here import Here
-from digest.inspect.status import CALL, RESTART, RETRY_OPTIONS, find_job_troubles, find_stuck
+from digest.inspect.status import (
+    CALL,
+    RESTART,
+    RETRY_OPTIONS,
+    Trouble,
+    find_job_troubles,
+    find_stuck,
+)
 from digest.interest.libraries import name_source, read_source
 from digest.model.clock import Clock, read_rfc_date, write_age
 from digest.model.destinations import OWN_FEED, Destination, DestinationKind
@@ -50,20 +57,21 @@ from digest.model.errors import (
 from digest.model.libraries import ZOTERO
 from digest.model.numbers import count
 from digest.query import NoteKind, parse_query
-from digest.render import Renderer
 from digest.render.check import check_templates, find_unused, list_templates
+from digest.render.renderer import Renderer
 from digest.store import open_store
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.engine import check_writable, head_revision
 from digest.store.runs import load_cursor
-from digest.store.workers import load_job_turns, load_workers
+from digest.store.workers import Worker, load_job_turns, load_workers
 from digest.wire import ExchangeError, ask_status
 
 _PATIENCE = 15.0
 """Seconds that a mail server, Slack or the public address may be silent."""
 
 _GIGABYTE = 1_000_000_000
-_LEAST_ROOM, _LITTLE_ROOM = _GIGABYTE // 20, _GIGABYTE
+_LEAST_ROOM = _GIGABYTE // 20
+_LITTLE_ROOM = _GIGABYTE
 _CLOCK_TOLERANCE = timedelta(seconds=60)
 _FINE = 200
 _NEWEST = "2147483647"
@@ -73,6 +81,9 @@ _DNS_SECONDS = 8.0
 """For one question, all name servers of the machine together."""
 
 _NOT_CHECKED = "SPF, DKIM and DMARC are not checked"
+AskName = Callable[[str], list[str] | None]
+"""Returns the TXT records of a name, None where there is no such name."""
+
 _KEY = re.compile(r"(?:^|;)\s*p\s*=\s*([^;\s]*)")
 _KINDS = {
     "xoxb-": "a bot token",
@@ -82,7 +93,10 @@ _KINDS = {
 
 
 class Scope(NamedTuple):
-    """A permission of the app: Slack's name for it, and for the same in private channels; what it is for."""
+    """A permission of the app: Slack's name for it, and for the same in private channels.
+
+    `why` is what it is for.
+    """
 
     name: str
     private: str
@@ -99,48 +113,57 @@ SCOPES = (
 def list_scopes(*, is_private: bool) -> dict[str, str]:
     """Return the scopes that the app needs, each with what it is for."""
     scopes = {scope.name: scope.why for scope in SCOPES}
-    more = {scope.private: "the same in private channels" for scope in SCOPES if scope.private}
-    return scopes | (more if is_private else {})
+    if is_private:
+        private = [scope.private for scope in SCOPES if scope.private]
+        scopes |= dict.fromkeys(private, "the same in private channels")
+    return scopes
 
 
 def check_queries(config: Config, *, share: bool) -> Iterator[Finding]:
-    """Yield the queries that can't be read and what looks like a slip; to `share`, without their words."""
-    followed = {
-        name
-        for one in config.subscriptions
-        for name in (*one.queries, *one.read_first, *one.read_last)
-    }
+    """Yield the queries that can't be read and what looks like a slip.
+
+    To `share`, they are named without their words.
+    """
+    followed: set[str] = set()
+    for subscription in config.subscriptions:
+        followed.update(subscription.queries)
+        followed.update(subscription.read_first)
+        followed.update(subscription.read_last)
     for one in config.queries:
         if one.name not in followed:
             yield Finding(Verdict.WARNING, "queries", f"{one.place}: no subscription follows it")
+    is_searched = config.arxiv.source == "query"
     for place, text in config.list_texts():
         try:
-            for note in parse_query(text).notes:
-                if note.kind is not NoteKind.LICENCE or config.arxiv.source == "query":
-                    said = f"a note: {note.kind}" if share else note.message
-                    yield Finding(Verdict.WARNING, "queries", f"{place}: {said}")
+            notes = parse_query(text).notes
         except QueryError as error:
-            told = (f"{place}: {error.message}", error.hint, error.pointer())
-            yield Finding(
-                Verdict.PROBLEM, "queries", *(told if not share else (f"{place}: can't be read",))
-            )
+            yield _describe_unreadable(place, error, share=share)
+            continue
+        for note in notes:
+            if note.kind is not NoteKind.LICENCE or is_searched:
+                said = f"a note: {note.kind}" if share else note.message
+                yield Finding(Verdict.WARNING, "queries", f"{place}: {said}")
+
+
+def _describe_unreadable(place: str, error: QueryError, *, share: bool) -> Finding:
+    if share:
+        return Finding(Verdict.PROBLEM, "queries", f"{place}: can't be read")
+    said = f"{place}: {error.message}"
+    return Finding(Verdict.PROBLEM, "queries", said, error.hint, error.pointer())
 
 
 def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
-    """Open the database, see that it is of this release and can be written, and that somebody works on it."""
+    """Open the database, and see that it is of this release and can be written.
+
+    See, too, that somebody works on it.
+    """
     if config.store.git_branch:
         with opened_branch(config, clock, "doctor", create=True) as branch:
             yield Finding(Verdict.OK, "database", f"{branch.describe()}, of this release")
         return
     path = find_database_file(config)
     if path is not None and not path.exists():
-        if os.access(path.parent, os.W_OK):
-            yield Finding(
-                Verdict.WARNING, "database", "there is none yet", "The first `digest run` makes it."
-            )
-        else:
-            todo = "Make the folder and let this account write to it, or change `store.url`."
-            yield Finding(Verdict.PROBLEM, "database", f"it can't be made in {path.parent}", todo)
+        yield _describe_missing_database(path)
         return
     with closing(open_store(config.store.url)) as store:
         try:
@@ -154,40 +177,62 @@ def check_database(config: Config, clock: Clock) -> Iterator[Finding]:
             yield Finding(Verdict.WARNING, "database", error.message, error.hint)
 
 
+def _describe_missing_database(path: Path) -> Finding:
+    can_be_made = os.access(path.parent, os.W_OK)
+    if can_be_made:
+        todo = "The first `digest run` makes it."
+        return Finding(Verdict.WARNING, "database", "there is none yet", todo)
+    said = f"it can't be made in {path.parent}"
+    todo = "Make the folder and let this account write to it, or change `store.url`."
+    return Finding(Verdict.PROBLEM, "database", said, todo)
+
+
 def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Finding]:
-    """Say whether this machine's `digest serve` does its work, or, where there is none, whether runs go on."""
+    """Say whether this machine's `digest serve` does its work.
+
+    Where there is none, say whether runs go on.
+    """
+    here = Here(clock.now(), config.zone, config.folder)
     serving = {turn.owner for turn in load_job_turns(conn)}
-    workers = [
-        one
-        for one in load_workers(conn)
-        if one.owner in serving and one.host == socket.gethostname()
-    ]
-    for stuck in find_stuck(conn, RETRY_OPTIONS, Here(clock.now(), config.zone, config.folder)):
-        yield Finding(Verdict.WARNING, "messages", stuck.what, stuck.remedy)
-    troubles = [(one.what, one.remedy) for one in find_job_troubles(conn, workers)]
-    troubles += [(one.detail, "") for one in load_stored_alarms(conn) if one.name in STUCK]
+    host = socket.gethostname()
+    local = [worker for worker in load_workers(conn) if worker.host == host]
+    workers = [worker for worker in local if worker.owner in serving]
+    for stuck in find_stuck(conn, RETRY_OPTIONS, here):
+        yield Finding(Verdict.WARNING, "messages", str(stuck.what), str(stuck.remedy))
     checked_at = load_cursor(conn, config.arxiv.source).last_complete_at
-    if workers and all(one.is_gone for one in workers):
-        silence = timedelta(seconds=min(one.silent_for for one in workers))
-        troubles.insert(
-            0, (f"`digest serve` has given no sign of life for {write_age(silence)}", RESTART)
-        )
-    elif not workers and checked_at and (age := clock.now() - checked_at) > STALE_POLL:
-        troubles.insert(0, (f"the last complete check of arXiv was {write_age(age)} ago", CALL))
-    for what, remedy in troubles:
-        yield Finding(Verdict.PROBLEM, "work", what, remedy)
+    troubles = list(_find_silence(workers, checked_at, clock))
+    troubles += find_job_troubles(conn, workers)
+    for alarm in load_stored_alarms(conn):
+        if alarm.name in STUCK:
+            troubles.append(Trouble(alarm.detail))
+    for trouble in troubles:
+        yield Finding(Verdict.PROBLEM, "work", str(trouble.what), str(trouble.remedy))
     if workers and not troubles:
         yield Finding(Verdict.OK, "work", "`digest serve` is at work")
+
+
+def _find_silence(
+    workers: Sequence[Worker], checked_at: datetime | None, clock: Clock
+) -> Iterator[Trouble]:
+    """Yield that nobody works here: each process is gone, or there is none and no run either."""
+    if workers:
+        if all(worker.is_gone for worker in workers):
+            silence = timedelta(seconds=min(worker.silent_for for worker in workers))
+            what = f"`digest serve` has given no sign of life for {write_age(silence)}"
+            yield Trouble(what, RESTART)
+    elif checked_at:
+        age = clock.now() - checked_at
+        if age > STALE_POLL:
+            yield Trouble(f"the last complete check of arXiv was {write_age(age)} ago", CALL)
 
 
 def find_database_file(config: Config) -> Path | None:
     """Return SQLite's file, be it there or not; None on PostgreSQL."""
     url = config.store.url
-    return (
-        Path(url.removeprefix("sqlite:///").partition("?")[0])
-        if url.startswith("sqlite:")
-        else None
-    )
+    if not url.startswith("sqlite:"):
+        return None
+    path, _, _options = url.removeprefix("sqlite:///").partition("?")
+    return Path(path)
 
 
 def check_disk(config: Config) -> Iterator[Finding]:
@@ -197,21 +242,19 @@ def check_disk(config: Config) -> Iterator[Finding]:
     if not folder.is_dir():
         return  # the database's own check says so
     free = shutil.disk_usage(folder).free
-    verdict = (
-        Verdict.PROBLEM
-        if free < _LEAST_ROOM
-        else Verdict.WARNING
-        if free < _LITTLE_ROOM
-        else Verdict.OK
-    )
+    if free < _LEAST_ROOM:
+        verdict = Verdict.PROBLEM
+    elif free < _LITTLE_ROOM:
+        verdict = Verdict.WARNING
+    else:
+        verdict = Verdict.OK
     todo = "" if verdict is Verdict.OK else "Make room: a full disk stops the database."
     yield Finding(verdict, "disk", f"{free / _GIGABYTE:,.2f} GB free", todo)
 
 
 def check_feeds(config: Config) -> Iterator[Finding]:
     """Name the subscriptions whose feed nobody can fetch."""
-    feed = OWN_FEED
-    names = [one.name for one in config.subscriptions if feed in one.destinations]
+    names = [one.name for one in config.subscriptions if OWN_FEED in one.destinations]
     if names and not config.web.base_url:
         said = f"nobody can fetch the feed of {', '.join(names)}: `web.base_url` is not set"
         todo = 'Set it and let `digest serve` run. Or write a file: to = "file:papers.atom".'
@@ -220,25 +263,29 @@ def check_feeds(config: Config) -> Iterator[Finding]:
 
 def check_libraries(config: Config, clock: Clock, *, at_zotero: bool) -> Iterator[Finding]:
     """Read the libraries that are files, or see that those at Zotero can be read."""
-    for source in dict.fromkeys(
-        each for one in config.subscriptions for each in (*one.library, *one.not_like)
-    ):
-        if source.startswith(ZOTERO) is not at_zotero:
-            continue
-        try:
-            reading = read_source(config, clock, source, _NEWEST)
-        except (ConfigurationError, OutsideError) as error:
-            said = f"{source}: {error.message}" if at_zotero else error.message
-            yield Finding(Verdict.PROBLEM, "library", said, error.hint)
-        else:
-            said, troubles = (
-                f"{name_source(config, source)} can be read",
-                reading.troubles if reading else (),
-            )
-            if troubles:
-                said += f", but {count(len(troubles), 'entry', 'entries')} can't"
-                said += f", the first: {troubles[0].partition(':')[0]}; `digest library show` lists them"
-            yield Finding(Verdict.WARNING if troubles else Verdict.OK, "library", said)
+    sources: dict[str, None] = {}
+    for subscription in config.subscriptions:
+        sources |= dict.fromkeys((*subscription.library, *subscription.not_like))
+    for source in sources:
+        is_at_zotero = source.startswith(ZOTERO)
+        if is_at_zotero is at_zotero:
+            yield _check_library(config, clock, source, at_zotero=at_zotero)
+
+
+def _check_library(config: Config, clock: Clock, source: str, *, at_zotero: bool) -> Finding:
+    try:
+        reading = read_source(config, clock, source, _NEWEST)
+    except (ConfigurationError, OutsideError) as error:
+        said = f"{source}: {error.message}" if at_zotero else error.message
+        return Finding(Verdict.PROBLEM, "library", said, error.hint)
+    said = f"{name_source(config, source)} can be read"
+    troubles = reading.troubles if reading else ()
+    if not troubles:
+        return Finding(Verdict.OK, "library", said)
+    entries = count(len(troubles), "entry", "entries")
+    first, _, _ = troubles[0].partition(":")
+    said += f", but {entries} can't, the first: {first}; `digest library show` lists them"
+    return Finding(Verdict.WARNING, "library", said)
 
 
 def check_own_templates(config: Config) -> Iterator[Finding]:
@@ -247,15 +294,15 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
         yield Finding(Verdict.OK, "templates", "the shipped ones")
         return
     renderer = Renderer([config.templates])
-    templates, problems = renderer.templates, check_templates(renderer)
+    templates = renderer.templates
+    problems = check_templates(renderer)
     for one in problems:
         yield Finding(Verdict.PROBLEM, "templates", one.message, one.hint)
     unused = find_unused(templates)
     for name in unused:
-        todo = (
-            suggest(name, templates.shipped_names(), "")
-            or "`digest templates list` shows the names that count."
-        )
+        todo = suggest(name, templates.shipped_names(), "")
+        if not todo:
+            todo = "`digest templates list` shows the names that count."
         yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
     if not (problems or unused):
         own = sum(entry.is_own for entry in list_templates(templates))
@@ -265,28 +312,25 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
 def check_mail(config: Config, clock: Clock) -> Iterator[Finding]:
     """Connect to the mail server as digests do, and log in; nothing is sent."""
     settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.MAIL].configure(config, clock))
-    with closing(SmtpTransport(**settings, timeouts=Timeouts(command=_PATIENCE))) as transport:
+    timeouts = Timeouts(command=_PATIENCE)
+    with closing(SmtpTransport(**settings, timeouts=timeouts)) as transport:
         transport.log_in()
     server = urlsplit(config.mail.smtp)
     encrypted = "not encrypted" if server.scheme == "smtp" else "encrypted"
     login = "logged in" if server.username else "no login asked for"
-    yield Finding(
-        Verdict.OK,
-        "mail server",
-        f"connected as {config.mail.helo}, {encrypted}, {login}",
-        more=config.mail.smtp,
-    )
+    said = f"connected as {config.mail.helo}, {encrypted}, {login}"
+    yield Finding(Verdict.OK, "mail server", said, more=config.mail.smtp)
 
 
 def check_domain(config: Config) -> Iterator[Finding]:
     """Ask DNS what the sender's domain publishes."""
     if config.test_clock and not config.test_dns:
-        yield Finding(
-            Verdict.UNCHECKED, "DNS", "not checked: under a test clock nothing outside is asked"
-        )
+        said = "not checked: under a test clock nothing outside is asked"
+        yield Finding(Verdict.UNCHECKED, "DNS", said)
         return
+    _, _, domain = config.mail.from_address.rpartition("@")
     yield from inspect_domain(
-        config.mail.from_address.rpartition("@")[2],
+        domain,
         selector=config.mail.dkim_selector,
         mail_host=urlsplit(config.mail.smtp).hostname or "",
         server=split_bind(config.test_dns) if config.test_dns else None,
@@ -298,48 +342,66 @@ def inspect_domain(
 ) -> Iterator[Finding]:
     """Yield what the domain publishes for receivers of its mail, and what it should.
 
-    The selector names the DKIM key; "" if the provider tells it, who is known by the mail server. Without a name
-    server, those of this machine are asked.
+    The selector names the DKIM key; "" if the provider tells it, who is known by the mail server.
+    Without a name server, those of this machine are asked.
     """
     try:
         resolver = dns.resolver.Resolver(configure=server is None)
         if server is not None:
-            resolver.nameservers, resolver.port = [server[0]], server[1]
+            host, port = server
+            resolver.nameservers = [host]
+            resolver.port = port
         ask = partial(_ask, resolver)
         records = ask(domain)
         if records is None:
-            # Some networks have names of their own only: then the whole top-level domain is missing, too.
-            is_private = ask(domain.rpartition(".")[2]) is None
-            said = f"{_NOT_CHECKED}: the name servers here know no public names"
-            no_domain = Finding(
-                Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`."
-            )
-            yield Finding(Verdict.UNCHECKED, "DNS", said) if is_private else no_domain
+            yield _describe_no_domain(ask, domain)
             return
         provider = find_provider(mail_host)
-        wanted = f"include:{provider.spf}" if provider and provider.spf else "mx"
-        other = "" if wanted != "mx" else ", or what your mail provider names"
-        yield _check_only_record(
-            "SPF", _select(records, "v=spf1"), f"at {domain}: v=spf1 {wanted} ~all{other}"
-        )
-        selector = selector or (provider.selector if provider else "")
-        if provider and domain in provider.domains:
-            yield Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
-        elif selector:
-            name = f"{selector}._domainkey.{domain}"
-            yield check_dkim(ask(name) or [], name)
+        if provider and provider.spf:
+            proposed = f"v=spf1 include:{provider.spf} ~all"
         else:
-            todo = "Set `mail.dkim_selector`: your mail provider names it."
-            yield Finding(Verdict.UNCHECKED, "DKIM", "not checked: the selector is not known", todo)
-        labels = domain.split(
-            "."
-        )  # where a domain has no policy, that of the nearest one above counts
-        above = (".".join(["_dmarc", *labels[first:]]) for first in range(max(len(labels) - 1, 1)))
-        policies = (_select(ask(name) or [], "v=DMARC1") for name in above)
-        published = next(filter(None, policies), [])
+            proposed = "v=spf1 mx ~all, or what your mail provider names"
+        published = _select(records, "v=spf1")
+        yield _check_only_record("SPF", published, f"at {domain}: {proposed}")
+        yield _inspect_dkim(ask, domain, selector, provider)
+        published = _find_dmarc(ask, domain)
         yield _check_only_record("DMARC", published, f"at _dmarc.{domain}: v=DMARC1; p=none")
     except dns.exception.DNSException:
         yield Finding(Verdict.UNCHECKED, "DNS", f"{_NOT_CHECKED}: no name server answers here")
+
+
+def _describe_no_domain(ask: AskName, domain: str) -> Finding:
+    _, _, top_level = domain.rpartition(".")
+    # Some networks have names of their own only: then the whole top-level domain is missing, too.
+    if ask(top_level) is None:
+        said = f"{_NOT_CHECKED}: the name servers here know no public names"
+        return Finding(Verdict.UNCHECKED, "DNS", said)
+    return Finding(Verdict.PROBLEM, "DNS", f"there is no domain {domain}", "Mend `mail.from`.")
+
+
+def _inspect_dkim(ask: AskName, domain: str, selector: str, provider: Provider | None) -> Finding:
+    if provider and domain in provider.domains:
+        return Finding(Verdict.OK, "DKIM", f"{provider.name} signs mail from its own domain")
+    if not selector and provider:
+        selector = provider.selector
+    if not selector:
+        todo = "Set `mail.dkim_selector`: your mail provider names it."
+        said = "not checked: the selector is not known"
+        return Finding(Verdict.UNCHECKED, "DKIM", said, todo)
+    name = f"{selector}._domainkey.{domain}"
+    return check_dkim(ask(name) or [], name)
+
+
+def _find_dmarc(ask: AskName, domain: str) -> list[str]:
+    """Return the policies of a domain; where it has none, those of the nearest one above count."""
+    labels = domain.split(".")
+    top_level = max(len(labels) - 1, 1)
+    for first in range(top_level):
+        name = ".".join(["_dmarc", *labels[first:]])
+        policies = _select(ask(name) or [], "v=DMARC1")
+        if policies:
+            return policies
+    return []
 
 
 def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
@@ -350,7 +412,8 @@ def _ask(resolver: dns.resolver.Resolver, name: str) -> list[str] | None:
         return None
     except dns.resolver.NoAnswer:
         return []
-    return [b"".join(one.strings).decode("utf-8", "replace") for one in answer]
+    records = [b"".join(one.strings) for one in answer]
+    return [record.decode("utf-8", "replace") for record in records]
 
 
 def _select(records: Sequence[str], version: str) -> list[str]:
@@ -384,11 +447,14 @@ def _check_only_record(check: str, found: Sequence[str], proposed: str) -> Findi
 
 
 def name_channels(config: Config) -> dict[Destination, str]:
-    """Return every channel of Slack's that is written to, with whose it is: readable without its name."""
+    """Return every channel of Slack's that is written to, with whose it is.
+
+    So it can be told apart without its name.
+    """
     named = dict.fromkeys(config.alarms.to, "alarms")
     for one in config.subscriptions:
         named |= dict.fromkeys(one.destinations, one.name)
-    return {place: whose for place, whose in named.items() if place.kind is DestinationKind.SLACK}
+    return {place: whose for place, whose in named.items() if is_channel(place)}
 
 
 def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
@@ -401,7 +467,10 @@ def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
 def inspect_slack(
     channels: Mapping[Destination, str], transport: SlackTransport, token: str
 ) -> Iterator[Finding]:
-    """Yield what Slack says of the token, its scopes and each channel; channels only if the token is good."""
+    """Yield what Slack says of the token, its scopes and each channel.
+
+    It is asked about channels only if the token is good.
+    """
     kind = next(
         (words for start, words in _KINDS.items() if token.startswith(start)),
         "a token of an unknown kind",
@@ -418,27 +487,31 @@ def inspect_slack(
         return
     whose = f"the app {answer.text('user')} in the workspace {answer.text('team')}"
     yield Finding(Verdict.OK, "Slack", f"{kind}, and it works", more=whose)
-    granted = {name.strip() for name in answer.headers.get("x-oauth-scopes", "").split(",")}
-    needed = {
-        "public": {one.name for one in SCOPES},
-        "private": {one.private or one.name for one in SCOPES},
-    }
-    if reached := " and ".join(kind for kind, names in needed.items() if names <= granted):
-        yield Finding(Verdict.OK, "Slack", f"the app has the scopes for {reached} channels")
-    else:
-        said = ", ".join(
-            f"the scope {missing.name} is missing ({missing.why})"
-            for missing in SCOPES
-            if missing.name not in granted
-        )
-        todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
-        yield Finding(Verdict.PROBLEM, "Slack", said, todo)
+    granted = answer.headers.get("x-oauth-scopes", "").split(",")
+    yield _check_scopes({scope.strip() for scope in granted})
     for destination, name in channels.items():
         what = f"{destination.address} ({name})"
         try:
             yield _inspect_channel(client, destination, transport.resolve(destination), what)
         except DeliveryError as error:
             yield _explain(what, error)
+
+
+def _check_scopes(granted: Collection[str]) -> Finding:
+    """Say for which channels the app has the scopes, or which are missing."""
+    missing = [scope for scope in SCOPES if scope.name not in granted]
+    missing_privately = [scope for scope in SCOPES if (scope.private or scope.name) not in granted]
+    reached = []
+    if not missing:
+        reached.append("public")
+    if not missing_privately:
+        reached.append("private")
+    if reached:
+        said = f"the app has the scopes for {' and '.join(reached)} channels"
+        return Finding(Verdict.OK, "Slack", said)
+    said = ", ".join(f"the scope {scope.name} is missing ({scope.why})" for scope in missing)
+    todo = "Add it under OAuth & Permissions, Bot Token Scopes. Then install the app again."
+    return Finding(Verdict.PROBLEM, "Slack", said, todo)
 
 
 def _inspect_channel(client: SlackClient, destination: Destination, id_: str, what: str) -> Finding:
@@ -448,9 +521,8 @@ def _inspect_channel(client: SlackClient, destination: Destination, id_: str, wh
     answer = client.call("conversations.info", form={"channel": id_})
     more = f"#{answer.text('channel', 'name')} ({id_})"
     if answer.get("channel", "is_archived") is True:
-        return Finding(
-            Verdict.PROBLEM, "Slack", f"{what} is archived", "Unarchive it, or name another.", more
-        )
+        todo = "Unarchive it, or name another."
+        return Finding(Verdict.PROBLEM, "Slack", f"{what} is archived", todo, more)
     if answer.get("channel", "is_member") is not True:
         todo = "Type `/invite @` and the app's name there."
         return Finding(Verdict.PROBLEM, "Slack", f"the app is not in {what}", todo, more)
@@ -473,9 +545,7 @@ def check_arxiv(client: ArxivClient, source: str, *, is_simulated: bool) -> Iter
         fetched, *_ = [client.greet(one) for one in dict.fromkeys((source, "query"))]
     except ArxivError as error:
         verdict = Verdict.WARNING if isinstance(error, ArxivThrottled) else Verdict.PROBLEM
-        yield Finding(
-            verdict, "arXiv", error.message.removeprefix(f"{error.request}: "), error.hint
-        )
+        yield Finding(verdict, "arXiv", str(error.bare), error.hint)
         return
     yield Finding(Verdict.OK, "arXiv", "answers")
     if fetched.date and not is_simulated:
@@ -487,15 +557,18 @@ def compare_clocks(here: datetime, there: datetime) -> Finding:
     off = abs(here - there)
     if off <= _CLOCK_TOLERANCE:
         return Finding(Verdict.OK, "clock", "right within a minute")
-    said = f"{write_age(off)} {'ahead of' if here > there else 'behind'} arXiv's"
+    side = "ahead of" if here > there else "behind"
+    said = f"{write_age(off)} {side} arXiv's"
     return Finding(Verdict.WARNING, "clock", said, "Let this machine set its clock by NTP.")
 
 
 def check_proxy(config: Config) -> Iterator[Finding]:
     """Name each proxy that requests go through."""
     urls = (config.arxiv.api_url, config.arxiv.oai_url, config.slack.url)
-    for proxy in dict.fromkeys(filter(None, map(config.choose_proxy, urls))):
-        yield Finding(Verdict.OK, "proxy", f"requests go through {proxy}")
+    proxies = dict.fromkeys(config.choose_proxy(url) for url in urls)
+    for proxy in proxies:
+        if proxy:
+            yield Finding(Verdict.OK, "proxy", f"requests go through {proxy}")
 
 
 def check_base_url(config: Config) -> Iterator[Finding]:
@@ -504,17 +577,14 @@ def check_base_url(config: Config) -> Iterator[Finding]:
     try:
         status = ask_status(f"{url}/livez", silence=_PATIENCE, choose_proxy=config.choose_proxy)
     except ExchangeError as error:
-        todo = "Start `digest serve`, and check the name and the server before it: it passes all on to `web.bind`."
+        todo = (
+            "Start `digest serve`, and check the name and the server before it:"
+            " it passes all on to `web.bind`."
+        )
         raise OutsideError(f"can't be reached: {error}", hint=error.hint or todo) from error
     if status == _FINE:
         yield Finding(Verdict.OK, "base_url", "`digest serve` answers there", more=url)
-    else:
-        todo = (
-            "Check `web.base_url`, and that the server before `digest serve` passes all paths on."
-        )
-        yield Finding(
-            Verdict.PROBLEM,
-            "base_url",
-            f"/livez answers {status}, so something else is there",
-            todo,
-        )
+        return
+    said = f"/livez answers {status}, so something else is there"
+    todo = "Check `web.base_url`, and that the server before `digest serve` passes all paths on."
+    yield Finding(Verdict.PROBLEM, "base_url", said, todo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -16,7 +17,7 @@ from digest.interest.step import Interests
 from digest.match.rules import exclude_changes, list_met, read_exclusion, select_for_subscription
 from digest.match.step import find_overtaken
 from digest.model.announcements import Kind, StoredChange
-from digest.model.destinations import Destination, DestinationKind
+from digest.model.destinations import OWN_FEED, Destination
 from digest.model.errors import QueryError
 from digest.model.libraries import Near
 from digest.model.messages import (
@@ -26,6 +27,7 @@ from digest.model.messages import (
     Delivery,
     DeliveryState,
     Occasion,
+    Share,
 )
 from digest.model.papers import ArxivId, Paper, Span
 from digest.model.subscriptions import (
@@ -101,7 +103,10 @@ _OUTCOMES = {Met.ENTERED: "new", Met.STAYED: "changed", Met.LEFT: "gone"}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One saved query of a subscription, and one change: the clauses it meets, or what fails, in words."""
+    """One saved query of a subscription, and one change.
+
+    It has the clauses that the change meets, or what fails, in words.
+    """
 
     name: str
     met: Met = Met.NEVER
@@ -136,7 +141,10 @@ def judge_change(
     is_matched: bool,
     is_overtaken: bool = False,
 ) -> Judged:
-    """Say what became of one change, against which each saved query of the subscription was held."""
+    """Say what became of one change.
+
+    Each saved query of the subscription was held against it.
+    """
     if row is not None:
         return _judge_match(row, due)
     if not is_matched:
@@ -146,9 +154,8 @@ def judge_change(
     meeting = [one.name for one in asked if one.would_meet]
     if meeting:
         names = " and ".join(meeting)
-        return Judged(
-            Verdict.EARLIER, f"it matches {names}, but was found before {names} got this text"
-        )
+        why = f"it matches {names}, but was found before {names} got this text"
+        return Judged(Verdict.EARLIER, why)
     why_not = [f"{one.name}: it {one.failing}" for one in asked if one.failing]
     return Judged(Verdict.UNMET, "; ".join(why_not) or "the saved queries that it follows are gone")
 
@@ -169,12 +176,16 @@ def judge_feed(*, is_open: bool, was_matched: bool, is_shown: bool, is_excluded:
 def judge_deliveries(
     states: Collection[DeliveryState], *, has_doubtful_hold: bool = False
 ) -> Verdict:
-    """Say how far a paper in a digest has come; one may be held since nobody can tell whether it arrived."""
+    """Say how far a paper in a digest has come.
+
+    One delivery may be held since nobody can tell whether it arrived.
+    """
     if DeliveryState.SENT in states:
         return Verdict.SENT
     if has_doubtful_hold or not _DOUBTFUL.isdisjoint(states):
         return Verdict.DOUBTFUL
-    return Verdict.UNSENT if TERMINAL_STATES.issuperset(states) else Verdict.UNDERWAY
+    have_all_ended = TERMINAL_STATES.issuperset(states)
+    return Verdict.UNSENT if have_all_ended else Verdict.UNDERWAY
 
 
 def judge_paper(judged: Sequence[Judged]) -> Judged:
@@ -190,15 +201,15 @@ def _judge_match(row: KeptMatch, due: DueSubscription) -> Judged:
     if places and not due.subscription.has_digests:
         return Judged(Verdict.SHOWN, "it matched; this subscription is a feed, and sends nothing")
     if due.state == SubscriptionState.ENDED:
-        return Judged(
-            Verdict.DROPPED, "it matched, but the subscription ended before its digest was due"
-        )
+        why = "it matched, but the subscription ended before its digest was due"
+        return Judged(Verdict.DROPPED, why)
     if not places:
         return Judged(Verdict.DROPPED, "it matched, but its readers unsubscribed")
     if row.match_run_id <= due.plan_after:
         why = "it matched while this subscription had no destination, or was not in digest.toml"
         return Judged(Verdict.DROPPED, why)
-    awaited = "the end of the pause" if due.state == SubscriptionState.PAUSED else "the next digest"
+    is_paused = due.state == SubscriptionState.PAUSED
+    awaited = "the end of the pause" if is_paused else "the next digest"
     return Judged(Verdict.WAITING, f"it matched, and waits for {awaited}")
 
 
@@ -206,14 +217,17 @@ def _judge_unsent(
     change: StoredChange, due: DueSubscription, asked: Sequence[Asked], *, is_overtaken: bool
 ) -> Judged:
     """Say why nothing was kept of a change that some saved query knew."""
-    outcomes = [QueryOutcome(**{_OUTCOMES[one.met]: (change.id,)}) for one in asked if one.met]
+    known = [one for one in asked if one.met]
+    words = "; ".join(f"it {one.met} {one.name}" for one in known)
+    outcomes = [QueryOutcome(**{_OUTCOMES[one.met]: (change.id,)}) for one in known]
+    kinds = due.subscription.kinds
+    kind_of = {change.id: change.kind}
     overtaken = {change.id} if is_overtaken else set()
-    kinds, kind_of = due.subscription.kinds, {change.id: change.kind}
-    words = "; ".join(f"it {one.met} {one.name}" for one in asked if one.met)
     if not select_for_subscription(kinds, outcomes, kind_of, overtaken):
-        return _judge_kind(change, due, asked, words)
+        return _judge_kind(change, due, known, words)
     exclusion = read_exclusion(due.subscription)
-    left = [exclude_changes(outcome, exclusion, {change.id: change}) for outcome in outcomes]
+    changes = {change.id: change}
+    left = [exclude_changes(outcome, exclusion, changes) for outcome in outcomes]
     if not select_for_subscription(kinds, left, kind_of, overtaken):
         cause = exclusion.find_cause(change.paper) or "what is excluded now"
         return Judged(Verdict.EXCLUDED, f"{words}; {cause}")
@@ -221,16 +235,17 @@ def _judge_unsent(
 
 
 def _judge_kind(
-    change: StoredChange, due: DueSubscription, asked: Sequence[Asked], words: str
+    change: StoredChange, due: DueSubscription, known: Sequence[Asked], words: str
 ) -> Judged:
+    """Say why a change is not of a kind that is sent, by the saved queries that knew it."""
     if change.kind is Kind.KNOWN:
-        return Judged(
-            Verdict.EARLIER, f"{words}, but was announced before Digest first checked arXiv"
-        )
-    has_stayed = all(one.met is Met.STAYED for one in asked if one.met)
+        why = f"{words}, but was announced before Digest first checked arXiv"
+        return Judged(Verdict.EARLIER, why)
+    has_stayed = all(one.met is Met.STAYED for one in known)
     if has_stayed and change.kind in (Kind.CROSS_LIST, Kind.METADATA):
         return Judged(Verdict.NOT_NEW, f"{words}: inside a saved query a {change.kind} is not new")
-    if all(one.met is Met.LEFT for one in asked if one.met) and change.kind is not Kind.WITHDRAWAL:
+    has_left = all(one.met is Met.LEFT for one in known)
+    if has_left and change.kind is not Kind.WITHDRAWAL:
         return Judged(Verdict.NOT_NEW, f"{words}: what leaves a saved query is not new")
     kinds = " and ".join(due.subscription.kinds)
     what = "a new version" if change.kind is Kind.REPLACEMENT else change.kind
@@ -239,7 +254,10 @@ def _judge_kind(
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory:
-    """One change on its way: announced (Eastern date), found by a check, matched (UTC), put into a digest."""
+    """One change on its way.
+
+    It was announced (Eastern date), found by a check, matched (UTC) and put into a digest.
+    """
 
     version: int
     kind: Kind
@@ -254,9 +272,10 @@ class ChangeHistory:
 
 @dataclass(frozen=True, slots=True)
 class DigestHistory:
-    """A digest that shows the paper, at its `place` from 1, 0 for none, and says what of it has changed.
+    """A digest that shows the paper, at its `place` from 1, 0 for none.
 
-    `is_dotted`: the paper has a dot, for nearness to a library; None if no paper of the digest has.
+    `change` says what of the paper has changed. `is_dotted`: the paper has a dot, for nearness to a
+    library; None if no paper of the digest has.
     """
 
     id: int
@@ -272,37 +291,44 @@ class DigestHistory:
     @property
     def hiding(self) -> tuple[Destination, ...]:
         """Where it is only counted and linked, because `show` or a message allows no more."""
-        hiding = (
-            one.destination
-            for one in self.showing
-            if (one.share and one.share.first + one.share.shown < self.place)
-            or (one.destination.traits.is_capped and not 0 < self.place <= self.shown)
-        )
+        is_beyond_show = not 0 < self.place <= self.shown
+        hiding = []
+        for one in self.showing:
+            share = one.share
+            is_beyond_message = share is not None and share.first + share.shown < self.place
+            is_capped = one.destination.traits.is_capped
+            if is_beyond_message or (is_capped and is_beyond_show):
+                hiding.append(one.destination)
         return tuple(dict.fromkeys(hiding))
 
     @property
     def showing(self) -> tuple[Delivery, ...]:
-        """The deliveries that show it: of a digest that takes several messages those with its part."""
+        """The deliveries that show it: of a digest of several messages those with its part."""
         every = tuple(stored.delivery for stored, _ in self.deliveries)
-        telling = tuple(
-            one
-            for one in every
-            if one.share is None or one.share.first < self.place <= one.share.end
-        )
-        return telling or every
+        with_it = tuple(one for one in every if self._is_in(one.share))
+        return with_it or every
+
+    def _is_in(self, share: Share | None) -> bool:
+        """Whether a message with this share of the digest shows it; None is the whole digest."""
+        return share is None or share.first < self.place <= share.end
 
     @property
     def reached(self) -> Verdict:
         """How far it has come; what was taken as sent before a restore is sent."""
         if self.occasion is Occasion.ALREADY_SENT:
             return Verdict.SENT
-        telling = self.showing
-        has_doubtful_hold = any(
-            tries and tries[-1].outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
-            for stored, tries in self.deliveries
-            if stored.delivery.state is DeliveryState.HELD and stored.delivery in telling
-        )
-        return judge_deliveries({one.state for one in telling}, has_doubtful_hold=has_doubtful_hold)
+        states = {one.state for one in self.showing}
+        return judge_deliveries(states, has_doubtful_hold=self._has_doubtful_hold)
+
+    @property
+    def _has_doubtful_hold(self) -> bool:
+        """Whether a delivery that shows it is held, and may have arrived."""
+        showing = self.showing
+        for stored, tries in self.deliveries:
+            is_held = stored.delivery.state is DeliveryState.HELD and stored.delivery in showing
+            if is_held and tries and tries[-1].outcome in (DeliveryState.UNKNOWN, IN_DOUBT):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,8 +344,9 @@ class Order:
 class PaperHistory:
     """All that is known of a paper and a subscription.
 
-    `newest` is the last of all stored papers. Each place of `feeds` has why it does not show the paper, "" if it
-    does. Of a paper that was forgotten because it matched nothing only that moment is known (UTC), if at all.
+    `newest` is the last of all stored papers. Each place of `feeds` has why it does not show the
+    paper, "" if it does. Of a paper that was forgotten because it matched nothing only that moment
+    is known (UTC), if at all.
     """
 
     subscription: str
@@ -352,22 +379,22 @@ def explain_paper(
     only: Destination | None = None,
 ) -> PaperHistory:
     """Gather the whole trail of a paper to a subscription, or to `only` one of its readers."""
-    newest, known = load_newest_paper(conn), load_paper(conn, id_)
-    left = tuple(
-        place
-        for place in load_statuses(conn, due.id)
-        if place.state is DestinationState.UNSUBSCRIBED
-    )
+    newest = load_newest_paper(conn)
+    known = load_paper(conn, id_)
+    left = []
+    for place in load_statuses(conn, due.id):
+        has_left = place.state is DestinationState.UNSUBSCRIBED
+        if has_left and only in (None, place.destination):
+            left.append(place)
     if only is not None:
-        left = tuple(place for place in left if place.destination == only)
         theirs = tuple(place for place in due.subscription.destinations if place == only)
         due = replace(due, subscription=replace(due.subscription, destinations=theirs))
     trail = PaperHistory(
-        due.subscription.name,
-        due.state,
-        due.is_personal,
+        subscription=due.subscription.name,
+        state=due.state,
+        is_personal=due.is_personal,
         newest=newest[0] if newest else None,
-        unsubscribed=left,
+        unsubscribed=tuple(left),
     )
     if known is None:
         gone = load_forgotten(conn, [id_]).get(id_)
@@ -375,44 +402,63 @@ def explain_paper(
     history = load_earlier_changes(conn, [known.key]).get(known.key, ())
     rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
-    ids = sorted(planned | find_late_first_digests(conn, due.id))
-    loaded = {digest_id: _load_digest_history(conn, digest_id, id_, only) for digest_id in ids}
-    digests = {
-        key: shown
-        for key, shown in loaded.items()
-        if (shown.place or key in planned) and (shown.deliveries or not only)
-    }
-    reached = {None: Verdict.WAITING} | {
-        digest_id: shown.reached for digest_id, shown in digests.items()
-    }
+    digests = _load_digests(conn, id_, due, planned, only)
     kept = {}
     for change_id, (run_id, digest_id, matched_at) in rows.items():
-        later = [
-            key
-            for key in digests
-            if digest_id is not None and key not in planned and key > digest_id
-        ]
-        shown = min(
-            (digest_id, *later), key=lambda key: ORDER.index(reached.get(key, Verdict.DROPPED))
-        )
-        kept[change_id] = (
-            KeptMatch(run_id, shown, reached.get(shown, Verdict.DROPPED)),
-            matched_at,
-        )
+        kept[change_id] = (_find_farthest(run_id, digest_id, planned, digests), matched_at)
     changes = tuple(_follow(conn, due, history, kept, source=source))
+    first = history[0]
+    last = history[-1]
+    was_matched = any(one.matched_at for one in changes)
     return replace(
         trail,
-        paper=history[-1].paper,
-        announcement=history[0].announced if history[0].kind is Kind.NEW else None,
+        paper=last.paper,
+        announcement=first.announced if first.kind is Kind.NEW else None,
         changes=changes,
         digests=tuple(digests.values()),
         judged=judge_paper([one.judged for one in changes]),
-        feeds=tuple(
-            _explain_feeds(
-                conn, due, history[-1], was_matched=any(one.matched_at for one in changes)
-            )
-        ),
+        feeds=tuple(_explain_feeds(conn, due, last, was_matched=was_matched)),
     )
+
+
+def _load_digests(
+    conn: Connection,
+    id_: ArxivId,
+    due: DueSubscription,
+    planned: AbstractSet[int],
+    only: Destination | None,
+) -> dict[int, DigestHistory]:
+    """Return the digests that hold a paper, by number: `planned` ones, and late first ones."""
+    digests = {}
+    for digest_id in sorted(planned | find_late_first_digests(conn, due.id)):
+        digest = _load_digest_history(conn, digest_id, id_, only)
+        holds_paper = digest_id in planned or digest.place > 0
+        was_delivered = only is None or len(digest.deliveries) > 0
+        if holds_paper and was_delivered:
+            digests[digest_id] = digest
+    return digests
+
+
+def _find_farthest(
+    run_id: int,
+    digest_id: int | None,
+    planned: AbstractSet[int],
+    digests: Mapping[int, DigestHistory],
+) -> KeptMatch:
+    """Return a match with the digest in which it came farthest.
+
+    That is its own, or a first digest that was made later.
+    """
+    if digest_id is None:
+        return KeptMatch(run_id, None, Verdict.WAITING)
+    later = [key for key in digests if key not in planned and key > digest_id]
+    own = digests.get(digest_id)
+    farthest = KeptMatch(run_id, digest_id, own.reached if own else Verdict.DROPPED)
+    for key in later:
+        reached = digests[key].reached
+        if ORDER.index(reached) < ORDER.index(farthest.reached):
+            farthest = KeptMatch(run_id, key, reached)
+    return farthest
 
 
 def explain_order(
@@ -422,22 +468,19 @@ def explain_order(
     if history.paper is None:
         return history
     texts = {query.name: query.canonical or query.text for query in load_queries(conn)}
+    is_new = history.announcement is not None
     day = history.announcement or history.changes[-1].announced
-    near = Interests(config).explain(
-        conn, due, history.paper, day, is_new=history.announcement is not None
-    )
-    told = history.deciding
-    if (
-        near and told and told.is_dotted is not None
-    ):  # the dot is as it was sent, the words are as of now
-        near = replace(near, is_top=told.is_dotted)
+    near = Interests(config).explain(conn, due, history.paper, day, is_new=is_new)
+    digest = history.deciding
+    # The dot is as it was sent, the words are as of now.
+    if near and digest and digest.is_dotted is not None:
+        near = replace(near, is_top=digest.is_dotted)
     if near and due.is_personal:  # what people like is theirs
         near = replace(near, title="", words=())
     ready = analyse(history.paper)
-    lists = (due.subscription.read_first, due.subscription.read_last)
-    return replace(
-        history, order=Order(near, *(tuple(list_met(named, texts, ready)) for named in lists))
-    )
+    read_first = tuple(list_met(due.subscription.read_first, texts, ready))
+    read_last = tuple(list_met(due.subscription.read_last, texts, ready))
+    return replace(history, order=Order(near, read_first, read_last))
 
 
 def _explain_feeds(
@@ -446,15 +489,17 @@ def _explain_feeds(
     pulled = [destination for destination in due.subscription.destinations if destination.is_pulled]
     if not pulled:
         return
-    told = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
-    open_ids = {place.key for place in load_subscription_feeds(conn) if place.is_open}
+    shown = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
+    is_shown = any(found[0].change.paper_key == last.paper_key for found in shown)
+    is_excluded = read_exclusion(due.subscription).covers(last)
+    is_served = due.id in {place.key for place in load_subscription_feeds(conn) if place.is_open}
+    is_written = due.state != SubscriptionState.ENDED
     for destination in pulled:
-        is_file = destination.kind is DestinationKind.FILE
         why_not = judge_feed(
-            is_open=due.state != SubscriptionState.ENDED if is_file else due.id in open_ids,
+            is_open=is_served if destination == OWN_FEED else is_written,
             was_matched=was_matched,
-            is_shown=any(found[0].change.paper_key == last.paper_key for found in told),
-            is_excluded=read_exclusion(due.subscription).covers(last),
+            is_shown=is_shown,
+            is_excluded=is_excluded,
         )
         yield destination, why_not
 
@@ -468,34 +513,35 @@ def _follow(
     source: str,
 ) -> Iterator[ChangeHistory]:
     mark = load_mark(conn, MATCHED)
-    outcomes = find_outcomes(
-        conn, [revision.query_id for revision in due.revisions], [change.id for change in history]
-    )
-    by_name = {name: met for met, name in _OUTCOMES.items()}
-    met = {(query_id, change_id): by_name[name] for query_id, change_id, name in outcomes}
+    query_ids = [revision.query_id for revision in due.revisions]
+    met_by_outcome = {outcome: met for met, outcome in _OUTCOMES.items()}
+    met = {}
+    for query_id, change_id, outcome in find_outcomes(conn, query_ids, [one.id for one in history]):
+        met[query_id, change_id] = met_by_outcome[outcome]
     overtaken = find_overtaken(conn, source, history)
     for change in history:
         ready = analyse(change.paper)
-        asked = tuple(
-            _ask(revision, ready, met.get((revision.query_id, change.id), Met.NEVER))
-            for revision in due.revisions
-        )
+        asked = []
+        for revision in due.revisions:
+            recorded = met.get((revision.query_id, change.id), Met.NEVER)
+            asked.append(_ask(revision, ready, recorded))
         row, matched_at = kept.get(change.id, (None, None))
+        judged = judge_change(
+            change,
+            due,
+            asked,
+            row,
+            is_matched=change.id <= mark,
+            is_overtaken=change.id in overtaken,
+        )
         yield ChangeHistory(
             version=change.paper.version,
             kind=change.kind,
             announced=change.announced,
             found_at=change.found_at,
             run_id=change.run_id,
-            asked=asked,
-            judged=judge_change(
-                change,
-                due,
-                asked,
-                row,
-                is_matched=change.id <= mark,
-                is_overtaken=change.id in overtaken,
-            ),
+            asked=tuple(asked),
+            judged=judged,
             matched_at=matched_at,
             digest_id=row.digest_id if row else None,
         )
@@ -506,9 +552,13 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
         query = parse_query(revision.text)
     except QueryError as error:
         return Asked(revision.name, recorded, failing=f"can't be held against it: {error.message}")
-    clauses = tuple(reason.clause for reason in find_reasons(query, ready))
+    reasons = find_reasons(query, ready)
     return Asked(
-        revision.name, recorded, matches(query, ready), clauses, find_why_not(query, ready)
+        name=revision.name,
+        met=recorded,
+        would_meet=matches(query, ready),
+        clauses=tuple(reason.clause for reason in reasons),
+        failing=find_why_not(query, ready),
     )
 
 
@@ -516,10 +566,20 @@ def _load_digest_history(
     conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None
 ) -> DigestHistory:
     digest = load_digest(conn, digest_id)
-    place, entry = next(
-        ((place, entry) for place, entry in enumerate(digest.entries, 1) if entry.paper.id == id_),
-        (0, None),
-    )
+    place = 0
+    change = ""
+    is_dotted = None
+    for number, entry in enumerate(digest.entries, 1):
+        if entry.paper.id == id_:
+            place = number
+            change = PaperView(entry, place).change
+            if any(one.near for one in digest.entries):
+                is_dotted = bool(entry.near)
+            break
+    deliveries = []
+    for stored, tries in load_deliveries(conn, digest_id):
+        if only in (None, stored.delivery.destination):
+            deliveries.append((stored, tuple(tries)))
     return DigestHistory(
         id=digest.id,
         occasion=digest.occasion,
@@ -527,19 +587,15 @@ def _load_digest_history(
         papers=len(digest.entries),
         shown=digest.shown,
         place=place,
-        change=PaperView(entry, place).change if entry else "",
-        is_dotted=bool(entry.near) if entry and any(one.near for one in digest.entries) else None,
-        deliveries=tuple(
-            (stored, tuple(tries))
-            for stored, tries in load_deliveries(conn, digest_id)
-            if only in (None, stored.delivery.destination)
-        ),
+        change=change,
+        is_dotted=is_dotted,
+        deliveries=tuple(deliveries),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One part of a query: its text, how deep it lies, whether the paper meets it, and the places that do."""
+    """One part of a query: its text, how deep it lies, whether the paper meets it, and where."""
 
     clause: str
     depth: int
@@ -549,8 +605,9 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class MatchHistory:
-    """Which parts of a query a paper meets, and which subscriptions exclude it, each with what does.
+    """Which parts of a query a paper meets, and which subscriptions exclude it.
 
+    Each of these has what does it.
     A paper that is not stored is as arXiv has it now. `name` is the query's if it is saved.
     """
 
@@ -593,6 +650,7 @@ def _walk_clauses(node: Node, paper: AnalysedPaper, depth: int = 0) -> Iterator[
             yield Clause("not", depth, is_met)
             yield from _walk_clauses(operand, paper, depth + 1)
         case And(operands) | Or(operands):
-            yield Clause("all of" if isinstance(node, And) else "any of", depth, is_met)
+            clause = "all of" if isinstance(node, And) else "any of"
+            yield Clause(clause, depth, is_met)
             for operand in operands:
                 yield from _walk_clauses(operand, paper, depth + 1)

@@ -1,4 +1,4 @@
-"""What a check finds, in words; checks side by side; and words without what should not be pasted."""
+"""What a check finds, in words: checks side by side, and words without what should stay secret."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from digest.config import Config
 from digest.config.values import write_signing_key
 from digest.interest.libraries import name_source
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import Destination, DestinationKind, Medium
 from digest.model.errors import DigestError
 from digest.model.secrets import redact
 from digest.query.tree import Prefix
@@ -30,9 +30,16 @@ CONFIGURATION = "configuration"
 
 _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
+_REPEATING = (CONFIGURATION, "database")
+"""Checks whose findings repeat others' words: values of the file, or what PostgreSQL says."""
+
+_Shape = tuple[re.Pattern[str], str]
+"""What something private looks like, and what is shown in its place."""
+
 _OF_NAME = r"[^\s<>'\"`:/@,;()]"
-_SHAPES = (
-    (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>"),
+_TOKEN: _Shape = (re.compile(r"\bx(?:ox[a-z]|app)[-.][\w.-]+"), "<token>")
+_SHAPES_IN_LOGS: tuple[_Shape, ...] = (
+    _TOKEN,
     (re.compile(rf"(?<!{_OF_NAME}){_OF_NAME}+@[\w.-]*\w"), "<address>"),
     (re.compile(r"(?<![\w/&])#[^\s#,:;.()'\"`]+"), "#…"),
     (re.compile(r"\b[CDGUW][A-Z0-9]{7,}\b"), "<channel>"),
@@ -41,16 +48,27 @@ _SHAPES = (
         re.compile(r"(logging in to \S+ as )\S+|(the connection to ).{1,300}(?= is not secure)"),
         r"\1\2<name>",
     ),
+)
+"""What shows by its shape: tokens, mail addresses, channels and their ids, proxies, users."""
+
+_SHAPES: tuple[_Shape, ...] = (
+    *_SHAPES_IN_LOGS,
     (re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)"), "<host>"),
     (re.compile(r"(?<![^\s'\"`(=])/(?:[\w.@+-]+/)+[\w@+-]*(?:\.\w+)*"), "<path>"),
 )
-"""What shows by its shape: tokens, mail addresses, users, hosts, channels and their ids, proxies, paths."""
+"""The same, with hosts and paths."""
 
 _EXAMPLES = re.compile(r"(\b(?:you|ops|reader|ada)@(?:…|example\.(?:org|com)\b))")
 """Addresses that hints name: nobody has them."""
 
-_QUOTED = ((re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"), (re.compile(r'"[^"\n]+"'), '"…"'))
-_VALUES = (
+_QUOTED: tuple[_Shape, ...] = (
+    (re.compile(r"(?<!\w)'[^'\n]+'(?!\w)"), "'…'"),
+    (re.compile(r'"[^"\n]+"'), '"…"'),
+)
+_QUOTED_VALUE = re.compile(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)")
+"""A value in single quotes; of an address what follows its scheme."""
+
+_VALUES: tuple[_Shape, ...] = (
     (re.compile(rf"\b(?:{'|'.join(DestinationKind)}):[^\s,;]+"), "…"),
     (re.compile(r"\b(https?|postgresql)://[^\s,;)\"'`]+"), r"\1://…"),
 )
@@ -76,7 +94,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; `more` names addresses, channels or queries, for the operator's own eyes."""
+    """What one check found.
+
+    `more` names addresses, channels or queries, for the operator's own eyes.
+    """
 
     verdict: Verdict
     check: str
@@ -89,15 +110,16 @@ Find = Callable[[], Iterable[Finding]]
 
 
 def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:
-    """Run all checks side by side, for that many seconds at most, and yield what they find in their order.
+    """Run all checks side by side, for that many seconds at most.
 
-    None of them stops another: an error is a finding.
+    Yield what they find in their order. None of them stops another: an error is a finding.
     """
     until = monotonic() + seconds
-    running = [(name, _start(name, find)) for name, find in checks.items()]
-    for name, future in running:
+    running = {name: _start(name, find) for name, find in checks.items()}
+    for name, future in running.items():
+        left = max(until - monotonic(), 0.0)
         try:
-            yield from future.result(max(until - monotonic(), 0.0))
+            yield from future.result(left)
         except TimeoutError:
             said = f"there was no answer within {seconds:g} seconds"
             yield Finding(Verdict.PROBLEM, name, said, "Call it again later.")
@@ -105,8 +127,12 @@ def run_checks(checks: Mapping[str, Find], seconds: float) -> Iterator[Finding]:
 
 def _start(name: str, find: Find) -> Future[list[Finding]]:
     future: Future[list[Finding]] = Future()
+
+    def run() -> None:
+        future.set_result(_run(name, find))
+
     # A daemon, unlike an executor's threads: one that hangs must not keep the command from ending.
-    threading.Thread(target=lambda: future.set_result(_run(name, find)), daemon=True).start()
+    threading.Thread(target=run, daemon=True).start()
     return future
 
 
@@ -115,13 +141,14 @@ def _run(name: str, find: Find) -> list[Finding]:
     try:
         found.extend(find())
     except DigestError as error:
-        found.append(Finding(Verdict.PROBLEM, name, _ERRNO.sub("", error.message), error.hint))
-    except Exception as error:  # noqa: BLE001 - a mistake in one check must not hide what the others find
+        said = _ERRNO.sub("", error.message)
+        found.append(Finding(Verdict.PROBLEM, name, said, error.hint))
+    # A mistake in one check must not hide what the others find.
+    except Exception as error:  # noqa: BLE001
         _log.debug("the check %s failed", name, exc_info=True)
         said = f"the check itself failed ({type(error).__name__})"
-        found.append(
-            Finding(Verdict.PROBLEM, name, said, "`digest --verbose doctor` logs where. Report it.")
-        )
+        todo = "`digest --verbose doctor` logs where. Report it."
+        found.append(Finding(Verdict.PROBLEM, name, said, todo))
     return found
 
 
@@ -130,29 +157,33 @@ def hide(finding: Finding, private: Mapping[str, str]) -> Finding:
 
     Of what to do about it, only these go (see `list_private`): its own words and examples stay.
     """
-    repeats = finding.check in (
-        CONFIGURATION,
-        "database",
-    )  # values of the file, or PostgreSQL's own words
-    said = _hide(finding.said, private, (*(_QUOTED + _VALUES) * repeats, *_SHAPES))
-    quoted = dict.fromkeys(
-        re.findall(r"(?<!\w)'(?:\w+://)?([^'\n]+)'(?!\w)", finding.said * repeats), "…"
+    shapes = _SHAPES
+    hidden_in_todo = dict(private)
+    if finding.check in _REPEATING:
+        shapes = (*_QUOTED, *_VALUES, *_SHAPES)
+        quoted = dict.fromkeys(_QUOTED_VALUE.findall(finding.said), "…")
+        hidden_in_todo = {**quoted, **private}
+    todo, _, _of_the_file = finding.todo.partition("\n")
+    return replace(
+        finding,
+        said=_hide(finding.said, private, shapes),
+        todo=_hide(todo, hidden_in_todo, ()),
+        more="",
     )
-    todo, *_of_the_file = finding.todo.split("\n")
-    return replace(finding, said=said, todo=_hide(todo, {**quoted, **private}, ()), more="")
 
 
 def conceal(finding: Finding, secrets: Mapping[str, str]) -> Finding:
     """Return a finding without secrets; see `list_secrets`."""
-    said, todo, more = (
-        _hide(one, secrets, _SHAPES[:1]) for one in (finding.said, finding.todo, finding.more)
+    shapes = (_TOKEN,)
+    return replace(
+        finding,
+        said=_hide(finding.said, secrets, shapes),
+        todo=_hide(finding.todo, secrets, shapes),
+        more=_hide(finding.more, secrets, shapes),
     )
-    return replace(finding, said=said, todo=todo, more=more)
 
 
-def _hide(
-    text: str, private: Mapping[str, str], shapes: Iterable[tuple[re.Pattern[str], str]]
-) -> str:
+def _hide(text: str, private: Mapping[str, str], shapes: Iterable[_Shape]) -> str:
     for literal in sorted(private, key=len, reverse=True):
         text = re.sub(rf"(?<![\w-]){re.escape(literal)}(?![\w-])", private[literal], text)
     for shape, instead in shapes:
@@ -163,89 +194,156 @@ def _hide(
 def list_secrets(config: Config) -> dict[str, str]:
     """Return what no screen shows at all, each with what is shown in its place."""
     secrets = [config.slack.token, config.mail.password, config.alarms.ping_url, config.zotero.key]
-    secrets += [b64encode(config.store.state_key).decode()] if config.store.state_key else []
-    for one in config.webhooks.values():
-        secrets += [one.url, write_signing_key(one.secret)]
-    secrets += [url for urls in config.incoming.values() for url in urls.values()]
+    state_key = config.store.state_key
+    if state_key:
+        secrets.append(b64encode(state_key).decode())
+    for webhook in config.webhooks.values():
+        secrets.append(webhook.url)
+        secrets.append(write_signing_key(webhook.secret))
+    for urls in config.incoming.values():
+        secrets.extend(urls.values())
     return {secret: "<secret>" for secret in secrets if secret}
 
 
 def list_private(config: Config) -> dict[str, str]:
     """Return what is not shown to strangers, each with what is shown in its place; secrets too."""
-    mail, server = config.mail, urlsplit(config.mail.smtp)
-    hosts = {
-        server.hostname: "<mail server>",
-        mail.helo: "<host>",
-        mail.from_address.rpartition("@")[2]: "<domain>",
-        config.web.host: "<host>",
-        urlsplit(config.store.url).hostname: "<host>",
-    }
-    places = [
-        *config.alarms.to,
-        *(place for one in config.subscriptions for place in one.destinations),
-    ]
-    channels = dict.fromkeys(one.address for one in places if one.kind is DestinationKind.SLACK)
-    # A host may be called `mail`: such a word is a name only in an address.
-    mark = {
-        host: "/" * host.isidentifier() for host in hosts if host and host not in LOOPBACK_HOSTS
-    }
-    private = {
-        **{f"{mark[host]}{host}": f"{mark[host]}{hosts[host]}" for host in mark},
-        **{place.address: "<file>" for place in places if place.kind is DestinationKind.FILE},
-        **{place.address: "<address>" for place in places if place.kind is DestinationKind.MAIL},
-        **{address: f"<channel {number}>" for number, address in enumerate(channels, 1)},
-        config.arxiv.contact: "<address>",
-        **dict.fromkeys((text for _, text in config.list_texts()), "<query>"),
-        **list_secrets(config),
-        str(config.folder): ".",
-    }
-    sources = [source for one in config.subscriptions for source in (*one.library, *one.not_like)]
-    private |= dict.fromkeys((name_source(config, source) for source in sources), "<library>")
+    queries = [text for _, text in config.list_texts()]
+    private = _list_hosts(config)
+    private |= _list_addresses(config)
+    private[config.arxiv.contact] = "<address>"
+    private |= dict.fromkeys(queries, "<query>")
+    private |= list_secrets(config)
+    private[str(config.folder)] = "."
+    for subscription in config.subscriptions:
+        for source in (*subscription.library, *subscription.not_like):
+            private[name_source(config, source)] = "<library>"
     return {literal: word for literal, word in private.items() if literal}
 
 
+def _list_hosts(config: Config) -> dict[str, str]:
+    """Return the names of machines and of the sender's domain."""
+    server = urlsplit(config.mail.smtp)
+    database = urlsplit(config.store.url)
+    _, _, domain = config.mail.from_address.rpartition("@")
+    hosts = {
+        server.hostname: "<mail server>",
+        config.mail.helo: "<host>",
+        domain: "<domain>",
+        config.web.host: "<host>",
+        database.hostname: "<host>",
+    }
+    private = {}
+    for host, word in hosts.items():
+        if not host or host in LOOPBACK_HOSTS:
+            continue
+        # A host may be called `mail`: such a word is a name only in an address.
+        if host.isidentifier():
+            private[f"/{host}"] = f"/{word}"
+        else:
+            private[host] = word
+    return private
+
+
+def _list_addresses(config: Config) -> dict[str, str]:
+    """Return where digests and alarms go: files, mail addresses, and Slack's channels by number."""
+    places = list(config.alarms.to)
+    for subscription in config.subscriptions:
+        places.extend(subscription.destinations)
+    files = [place.address for place in places if place.traits.medium is Medium.PAGE]
+    people = [place.address for place in places if place.traits.is_personal]
+    channels = dict.fromkeys(place.address for place in places if is_channel(place))
+    private = dict.fromkeys(files, "<file>")
+    private |= dict.fromkeys(people, "<address>")
+    for number, channel in enumerate(channels, 1):
+        private[channel] = f"<channel {number}>"
+    return private
+
+
+def is_channel(place: Destination) -> bool:
+    """Whether the address of a destination is a channel of Slack's itself, not a name for one."""
+    return place.traits.medium is Medium.SLACK and not place.traits.is_named
+
+
 def list_public_log(config: Config) -> dict[str, str]:
-    """Return what no log that strangers read may hold; words of queries and values from variables, too."""
-    values = _list_values([*config.given.values(), *_find_quoted(" ".join(config.warnings))])
-    return values | _list_words(text for _, text in config.list_texts()) | list_private(config)
+    """Return what no log that strangers read may hold.
+
+    Beside what is private, these are words of queries, and values from variables.
+    """
+    queries = [text for _, text in config.list_texts()]
+    warned_of = _find_quoted(" ".join(config.warnings))
+    values = _list_values([*config.given.values(), *warned_of])
+    return values | _list_words(queries) | list_private(config)
 
 
 def list_unread(said: str, file: str, variables: Iterable[str]) -> dict[str, str]:
-    """Return the same where the configuration can't be read: what its error, its file and the variables say."""
+    """Return what no public log may hold where the configuration can't be read.
+
+    It is guessed from what the error says, from the file's text, and from the variables.
+    """
     values = [*_find_quoted(said), *_find_quoted(file), *variables]
-    return _list_words(filter(_IS_QUERY.search, values)) | _list_values(values)
+    queries = [value for value in values if _IS_QUERY.search(value)]
+    return _list_words(queries) | _list_values(values)
 
 
 def build_mask(private: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what hides in a text what is private, as it is or as JSON and URLs spell it, and what looks so."""
-    spelled = {
-        one.lower(): word
-        for literal, word in private.items()
-        for one in (literal, json.dumps(literal)[1:-1], quote(literal), quote_plus(literal))
-    }
-    any_of = "|".join(map(re.escape, sorted(spelled, key=len, reverse=True))) or "(?!)"
+    """Return what hides in a text all that is private, and all that looks so.
+
+    It is found as it is, and as JSON and URLs spell it.
+    """
+    words = _spell_everywhere(private)
+    longest_first = sorted(words, key=len, reverse=True)
+    any_of = "|".join(re.escape(spelling) for spelling in longest_first)
+    if not any_of:
+        any_of = "(?!)"  # matches nothing
     # A word may follow what JSON or a URL writes for a sign: `\\n`, `%22`.
     begin = r"(?:(?<![^\W_])|(?<=\\[bfnrt])|(?<=%[0-9a-f]{2}))"
     pattern = re.compile(rf"{begin}({any_of})(?:e?s)?(?![^\W_])", re.IGNORECASE)
 
+    def choose_word(found: re.Match[str]) -> str:
+        return words.get(found[1].lower(), "…")
+
     def mask(text: str) -> str:
-        text = pattern.sub(lambda match: spelled.get(match[1].lower(), "…"), text)
-        return "".join(
-            part if _EXAMPLES.fullmatch(part) else redact(_hide(part, {}, _SHAPES[:-2]))
-            for part in _EXAMPLES.split(text)
-        )
+        parts = []
+        for part in _EXAMPLES.split(pattern.sub(choose_word, text)):
+            if _EXAMPLES.fullmatch(part):
+                parts.append(part)
+            else:
+                parts.append(redact(_hide(part, {}, _SHAPES_IN_LOGS)))
+        return "".join(parts)
 
     return mask
 
 
+def _spell_everywhere(private: Mapping[str, str]) -> dict[str, str]:
+    """Return what is private in each spelling that a log may have, in lower case."""
+    spelled = {}
+    for literal, word in private.items():
+        in_json = json.dumps(literal)[1:-1]
+        for spelling in (literal, in_json, quote(literal), quote_plus(literal)):
+            spelled[spelling.lower()] = word
+    return spelled
+
+
 def _list_words(texts: Iterable[str]) -> dict[str, str]:
-    wholes = (whole.lower() for text in texts for whole in _WORD.findall(text))
-    found = {one for whole in wholes for one in (whole, *re.split("[.-]", whole))} - _PLAIN_WORDS
-    return {one: "<query>" for one in found if sum(map(str.isalpha, one)) >= _SHORTEST}
+    found = set()
+    for text in texts:
+        for match in _WORD.findall(text):
+            whole = match.lower()
+            found.add(whole)
+            found.update(re.split("[.-]", whole))
+    words = {}
+    for word in found - _PLAIN_WORDS:
+        letters = [sign for sign in word if sign.isalpha()]
+        if len(letters) >= _SHORTEST:
+            words[word] = "<query>"
+    return words
 
 
 def _find_quoted(text: str) -> list[str]:
-    return [found[0][1:-1] for shape, _ in _QUOTED for found in shape.finditer(text)]
+    quoted: list[str] = []
+    for shape, _ in _QUOTED:
+        quoted.extend(found[0][1:-1] for found in shape.finditer(text))
+    return quoted
 
 
 def _list_values(texts: Iterable[str]) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -19,16 +19,20 @@ from digest.model.announcements import (
     latest_announcement,
 )
 from digest.model.errors import UsageError
-from digest.model.messages import DigestEntry
+from digest.model.libraries import LibraryPaper
+from digest.model.messages import DigestEntry, NearLibrary
 from digest.model.papers import ArxivId, Paper
 from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
-from digest.site import Site
+from digest.site import Progress, Site
 from digest.store.papers import load_announced, load_newest_paper, load_stored_span, load_versions
 
 _HELD_BACK = timedelta(days=100)
-"""So long before its announcement almost every paper was submitted at the earliest, and no id was given before."""
+"""So long before its announcement almost every paper was submitted at the earliest.
+
+No id was given before.
+"""
 
 _AT_ONCE: Final = 500
 """Papers in memory at once."""
@@ -37,75 +41,145 @@ _LEAST_NEAR: Final = 2**40 // 16
 """The cosine below which two papers share a few words by chance; 1 is 2**40."""
 
 
+class AnnouncedPaper(NamedTuple):
+    """A paper that was announced; in order, the nearest to a library comes first."""
+
+    distance: int
+    id: ArxivId
+    key: int
+    paper: Paper
+
+
 def find_missed(
     site: Site,
     stored: StoredLibrary,
     first: date,
     **asked: Any,  # noqa: ANN401 - fields of `MissedContext` that say what was asked for
 ) -> MissedContext:
-    """Compare the papers announced since a day (Eastern date) with a library, and return the nearest.
+    """Compare the papers announced since a day (Eastern date) with a library; return the nearest.
 
-    None of them is in the library, by its id, DOI or title; nor is any withdrawn, or only replaced in these days.
+    None of them is in the library, by its id, DOI or title; nor is any withdrawn, or only replaced
+    in these days.
     """
     library = [one.paper for one in stored.papers]
     near = [paper for paper in library if paper.title]
-    texts = [(paper.title, paper.abstract) for paper in near]
     if not near:
-        hint = "Give papers with titles, or with ids at arXiv. If arXiv did not answer, call this again later."
-        raise UsageError("the titles of the papers in this library are not known", hint=hint)
-    names = {
-        name for paper in library for name in (paper.arxiv_id, paper.doi, fold_title(paper.title))
-    }
-    known = names - {None, ""}
-    found, now = list[tuple[int, ArxivId, int, Paper]](), site.clock.now()
+        raise UsageError(
+            "the titles of the papers in this library are not known",
+            hint="Give papers with titles, or with ids at arXiv."
+            " If arXiv did not answer, call this again later.",
+        )
+    now = site.clock.now()
     site.progress.begin("compare", "what was announced with your library")
     with site.store.read() as conn:
-        days, interest = _load_days(conn, first, now), Interest(load_weights(conn), texts)
-        for start in range(0, len(days), _AT_ONCE):
-            some = load_versions(conn, islice(days, start, start + _AT_ONCE))
-            measured = interest.measure([(paper.title, paper.abstract) for paper in some.values()])
-            found += [
-                (-one, paper.id, key, paper)
-                for one, (key, paper) in zip(measured, some.items(), strict=True)
-            ]
-            found = sorted(found)[: asked["limit"] + len(library)]  # its own papers are nearest
-            site.progress.update(f"{start + len(some):,} of {len(days):,} papers")
-        reach, newest = load_stored_span(conn), load_newest_paper(conn, is_harvested=True)
+        days = _load_days(conn, first, now)
+        texts = [_read_text(paper) for paper in near]
+        interest = Interest(load_weights(conn), texts)
+        # A library's own papers are nearest.
+        most = asked["limit"] + len(library)
+        nearest = _find_nearest(conn, site.progress, days, interest, most)
+        reach = load_stored_span(conn)
+        newest = load_newest_paper(conn, is_harvested=True)
     site.progress.end("compare", "done")
-    read_until = datetime.combine(newest[1], time.max, tzinfo=UTC) if newest and newest[1] else now
-    last = latest_announcement(reach.until if reach else read_until)
-    papers, held = list[PaperView](), 0
-    for *_, key, paper in found:
-        if not known.isdisjoint((paper.id, fold_title(paper.title), *map(str.lower, paper.dois))):
-            held += 1
-        elif len(papers) < asked["limit"]:
-            text = (paper.title, paper.abstract)
-            alike = interest.compare(Texts.read([text]))[0]
-            if alike.max() >= _LEAST_NEAR:
-                title = show_plain(near[alike.argmax()].title)
-                entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=title)
-                why = ", ".join(word for word, _ in interest.explain(text))
-                papers.append(PaperView(entry, len(papers) + 1, why_first=why))
+    read_until = now
+    if reach:
+        read_until = reach.until
+    elif newest and newest[1]:
+        read_until = datetime.combine(newest[1], time.max, tzinfo=UTC)
+    last_read = latest_announcement(read_until)
+    last = latest_announcement(now)
+    unasked = [one for one in stored.papers if one.is_unasked]
+    known = _list_names(library)
+    unknown = [one for one in nearest if not _is_known(one.paper, known)]
+    papers = _view_nearest(unknown, near, interest, days, asked["limit"])
     return MissedContext(
         **asked,
-        span=(first, latest_announcement(now)),
-        read_until=last if last < latest_announcement(now) else None,
+        span=(first, last),
+        read_until=last_read if last_read < last else None,
         announced=len(days),
-        held=held,
+        held=len(nearest) - len(unknown),
         in_library=len(library),
         without_text=len(library) - len(near),
-        unasked=sum(one.is_unasked for one in stored.papers),
+        unasked=len(unasked),
         troubles=stored.troubles,
         papers=tuple(papers),
     )
 
 
+def _find_nearest(
+    conn: Connection,
+    progress: Progress,
+    days: Mapping[int, date],
+    interest: Interest,
+    most: int,
+) -> list[AnnouncedPaper]:
+    """Return the papers that are nearest to a library, so many at most, the nearest first."""
+    keys = list(days)
+    nearest: list[AnnouncedPaper] = []
+    for start in range(0, len(keys), _AT_ONCE):
+        some = load_versions(conn, keys[start : start + _AT_ONCE])
+        texts = [_read_text(paper) for paper in some.values()]
+        measured = interest.measure(texts)
+        for nearness, (key, paper) in zip(measured, some.items(), strict=True):
+            nearest.append(AnnouncedPaper(-nearness, paper.id, key, paper))
+        nearest = sorted(nearest)[:most]
+        done = start + len(some)
+        progress.update(f"{done:,} of {len(keys):,} papers")
+    return nearest
+
+
+def _list_names(library: Iterable[LibraryPaper]) -> set[str | ArxivId]:
+    """Return all that the papers of a library are known by: ids, DOIs and titles."""
+    names: set[str | ArxivId] = set()
+    for paper in library:
+        if paper.arxiv_id:
+            names.add(paper.arxiv_id)
+        names.update((paper.doi, fold_title(paper.title)))
+    return names - {""}
+
+
+def _is_known(paper: Paper, names: set[str | ArxivId]) -> bool:
+    """Whether a paper is in the library that has these names."""
+    own = {paper.id, fold_title(paper.title)}
+    own.update(doi.lower() for doi in paper.dois)
+    return not names.isdisjoint(own)
+
+
+def _view_nearest(
+    papers: Iterable[AnnouncedPaper],
+    library: Sequence[LibraryPaper],
+    interest: Interest,
+    days: Mapping[int, date],
+    limit: int,
+) -> list[PaperView]:
+    """Return the papers that share more than a few words with one of the library, and which one."""
+    views: list[PaperView] = []
+    for one in papers:
+        if len(views) >= limit:
+            break
+        text = _read_text(one.paper)
+        alike = interest.compare(Texts.read([text]))[0]
+        if alike.max() < _LEAST_NEAR:
+            continue
+        near = NearLibrary(show_plain(library[alike.argmax()].title))
+        entry = DigestEntry(Kind.NEW, one.paper, "", (), (), days[one.key], near=near)
+        words = [word for word, _ in interest.explain(text)]
+        views.append(PaperView(entry, len(views) + 1, why_first=", ".join(words)))
+    return views
+
+
+def _read_text(paper: Paper | LibraryPaper) -> tuple[str, str]:
+    return paper.title, paper.abstract
+
+
 def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
-    """Return when papers were announced, by their texts' keys, from the order of ids; only those since a day."""
+    """Return when papers were announced since a day, by their texts' keys.
+
+    The days are estimated from the order of ids.
+    """
     since = announcement_moment(first) - _HELD_BACK
     announced = load_announced(conn, first, since, with_held_back=True)
-    stored = [(key, paper.published) for key, _, paper in announced]
-    days = estimate_announcements(
-        [submitted for _, submitted in stored], [*announcements_between(since, now)]
-    )
-    return {key: day for (key, _), day in zip(stored, days, strict=True) if day >= first}
+    submitted_at = {key: paper.published for key, _, paper in announced}
+    announcements = [*announcements_between(since, now)]
+    days = estimate_announcements(list(submitted_at.values()), announcements)
+    return {key: day for key, day in zip(submitted_at, days, strict=True) if day >= first}

@@ -1,10 +1,13 @@
-"""Tells what queries bring of the last days, how each is read, and what another wording gains and loses."""
+"""Tells what queries bring of the last days, and how each is read.
+
+It tells, too, what another wording gains and loses.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 
@@ -25,7 +28,7 @@ from digest.model.clock import write_day
 from digest.model.messages import DayCount, DigestEntry
 from digest.model.numbers import count
 from digest.model.papers import Paper
-from digest.model.subscriptions import Subscription
+from digest.model.subscriptions import SavedQuery, Subscription
 from digest.query import (
     AnalysedPaper,
     And,
@@ -45,22 +48,31 @@ from digest.query.tree import Not
 from digest.site import Progress
 from digest.store import Store
 from digest.store.digests import find_new_destinations
-from digest.store.papers import load_stored_span, load_submitted
+from digest.store.papers import StoredSpan, load_stored_span, load_submitted
 from digest.store.queries import StoredQuery, load_queries, load_query_counts
 from digest.store.subscriptions import load_subscriptions
 
 MATCH_SPAN = timedelta(days=30)
 """How far back matches are counted."""
 
-FEW_ANNOUNCEMENTS, _ANNOUNCEMENTS_A_WEEK = 5, 5
+FEW_ANNOUNCEMENTS = 5
+"""Announcements from which on a rate is said."""
 
-_PAGE, _AT_ONCE = 500, 1_000
-"""Papers asked for at once, and stored papers in memory at once."""
+_ANNOUNCEMENTS_A_WEEK = 5
+
+_PAGE = 500
+"""Papers asked for at once."""
+
+_AT_ONCE = 1_000
+"""Stored papers in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class DaySpan:
-    """Days (UTC), in order, on which papers were first submitted: of those `begun` more will be announced."""
+    """Days (UTC), in order, on which papers were first submitted.
+
+    Of those `begun` more will be announced.
+    """
 
     whole: tuple[date, ...]
     begun: tuple[date, ...] = ()
@@ -72,20 +84,24 @@ class DaySpan:
 
 
 def list_submission_days(now: datetime, days: int) -> DaySpan:
-    """Return the last UTC days whose submissions were all due for announcement by now, so many, and those since.
+    """Return the last UTC days whose submissions were all due for announcement, and those since.
 
-    What is submitted after a deadline comes with the next announcement, so the last days are begun only.
+    Of the first there are as many as asked. What is submitted after a deadline comes with the next
+    announcement, so the last days are begun only.
     """
     today = now.date()
-    last = today
-    while earliest_announcement(datetime.combine(last, time.max, tzinfo=UTC)) > latest_announcement(
-        now
-    ):
-        last -= timedelta(days=1)
-    whole = tuple(last - timedelta(days=back) for back in reversed(range(days)))
-    return DaySpan(
-        whole, tuple(last + timedelta(days=on) for on in range(1, (today - last).days + 1))
-    )
+    announced = latest_announcement(now)
+    last_whole = today
+    while earliest_announcement(_end_of_day(last_whole)) > announced:
+        last_whole -= timedelta(days=1)
+    whole = [last_whole - timedelta(days=back) for back in reversed(range(days))]
+    days_since = (today - last_whole).days
+    begun = [last_whole + timedelta(days=on) for on in range(1, days_since + 1)]
+    return DaySpan(tuple(whole), tuple(begun))
+
+
+def _end_of_day(day: date) -> datetime:
+    return datetime.combine(day, time.max, tzinfo=UTC)
 
 
 def describe_rate(papers: int, announcements: int, days: int) -> str:
@@ -96,19 +112,28 @@ def describe_rate(papers: int, announcements: int, days: int) -> str:
     known = f"{count(papers, 'paper')} in {count(days, 'day')}"
     if not papers or announcements < FEW_ANNOUNCEMENTS:
         return known
-    each = papers / announcements
-    for rate, span in ((each, "day"), (each * _ANNOUNCEMENTS_A_WEEK, "week")):
-        if rate >= 1:
-            return f"about {count(round(rate), 'paper')} a {span}"
-    return f"about {count(papers, 'paper')} a month" if days == MATCH_SPAN.days else known
+    a_day = papers / announcements
+    if a_day >= 1:
+        return f"about {count(round(a_day), 'paper')} a day"
+    a_week = a_day * _ANNOUNCEMENTS_A_WEEK
+    if a_week >= 1:
+        return f"about {count(round(a_week), 'paper')} a week"
+    if days == MATCH_SPAN.days:
+        return f"about {count(papers, 'paper')} a month"
+    return known
 
 
 def describe_matches(matched: Iterable[DayCount], began_at: datetime, now: datetime) -> str:
-    """Say how much it is that matched in the last 30 days, or since a later moment; see `describe_rate`."""
+    """Say how much it is that matched in the last 30 days, or since a later moment.
+
+    See `describe_rate`.
+    """
     first = max(began_at, now - MATCH_SPAN).date()
     days = max((now.date() - first).days, 1)
-    announcements = sum(has_announcement(first + timedelta(days=number)) for number in range(days))
-    return describe_rate(sum(day.papers for day in matched), announcements, days)
+    dates = [first + timedelta(days=number) for number in range(days)]
+    announcements = sum(has_announcement(day) for day in dates)
+    papers = sum(day.papers for day in matched)
+    return describe_rate(papers, announcements, days)
 
 
 def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
@@ -117,17 +142,25 @@ def describe_volume(span: DaySpan, papers: Iterable[Paper]) -> str:
     The rate is that of whole days; what came of days that are only begun is said apart.
     """
     counts = Counter(paper.published.date() for paper in papers)
-    total, so_far = sum(counts[day] for day in span.whole), sum(counts[day] for day in span.begun)
-    said = describe_rate(total, sum(map(has_announcement, span.whole)), len(span.whole))
+    total = sum(counts[day] for day in span.whole)
+    announcements = sum(has_announcement(day) for day in span.whole)
+    said = describe_rate(total, announcements, len(span.whole))
     best = max(span.whole, key=lambda day: counts[day], default=None)
     if best is not None and counts[best] > 1:
-        said += f" (most on {write_day(best, span.dates[-1])}: {counts[best]:,})"
-    return said + (f"; on the days since, {so_far:,} more so far" if so_far else "")
+        best_day = write_day(best, span.dates[-1])
+        said += f" (most on {best_day}: {counts[best]:,})"
+    so_far = sum(counts[day] for day in span.begun)
+    if so_far:
+        said += f"; on the days since, {so_far:,} more so far"
+    return said
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedPaper:
-    """A paper that one of two wordings brings, with the clauses it `met`, and why the other does not."""
+    """A paper that one of two wordings brings, with the clauses it `met`.
+
+    It says, too, why the other wording does not bring it.
+    """
 
     paper: Paper
     met: tuple[str, ...]
@@ -136,7 +169,10 @@ class ChangedPaper:
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """What changes between two wordings, over the same papers; each in the order of announcement, newest first."""
+    """What changes between two wordings, over the same papers.
+
+    Each is in the order of announcement, the newest first.
+    """
 
     gained: tuple[ChangedPaper, ...]
     lost: tuple[ChangedPaper, ...]
@@ -145,44 +181,66 @@ class Rewording:
 
 def find_why_not(query: Query, paper: AnalysedPaper) -> str:
     """Say what a paper lacks, and which excluded conditions it meets; "" if it matches."""
-    tree, wants = query.tree, dict[str, None]()
+    tree = query.tree
     lacks, has = _split_reasons(tree, paper)
-    if isinstance(tree, Or) and not all(
-        isinstance(operand, Condition) for operand in tree.operands
-    ):
-        wants = dict.fromkeys(filter(None, [_name_wanted(tree, paper)]))
+    said = []
+    if lacks:
+        wanted = _list_wanted(tree, paper) or lacks
+        said.append(f"lacks {' and '.join(wanted)}")
+    if has:
+        said.append(f"has {' and '.join(has)}, which is excluded")
+    return "; ".join(said)
+
+
+def _list_wanted(tree: Node, paper: AnalysedPaper) -> Collection[str]:
+    """Return what a paper would have to have, by the parts of a query, each once."""
+    if isinstance(tree, Or):
+        has_only_conditions = all(isinstance(operand, Condition) for operand in tree.operands)
+        words = "" if has_only_conditions else _name_wanted(tree, paper)
+        return [words] if words else []
+    wanted: dict[str, None] = {}
     if isinstance(tree, And):
         for operand in tree.operands:
-            if not matches(operand, paper):
-                words = _name_wanted(operand, paper)
-                wants |= dict.fromkeys([words] if words else _split_reasons(operand, paper)[0])
-    said = [f"lacks {' and '.join(wants or lacks)}"] if lacks else []
-    return "; ".join([*said, f"has {' and '.join(has)}, which is excluded"] if has else said)
+            if matches(operand, paper):
+                continue
+            words = _name_wanted(operand, paper)
+            if words:
+                wanted[words] = None
+            else:
+                lacks, _ = _split_reasons(operand, paper)
+                wanted |= dict.fromkeys(lacks)
+    return wanted
 
 
-def _split_reasons(tree: Node, paper: AnalysedPaper) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split_reasons(tree: Node, paper: AnalysedPaper) -> tuple[list[str], list[str]]:
     """Return the conditions a paper lacks for a query, and the excluded ones it meets."""
-    clauses = [reason.clause for reason in find_reasons(Not(tree), paper)]
-    lacks = tuple(clause.removeprefix("NOT ") for clause in clauses if clause.startswith("NOT "))
-    return lacks, tuple(clause for clause in clauses if not clause.startswith("NOT "))
+    lacks = []
+    has = []
+    for reason in find_reasons(Not(tree), paper):
+        if reason.clause.startswith("NOT "):
+            lacks.append(reason.clause.removeprefix("NOT "))
+        else:
+            has.append(reason.clause)
+    return lacks, has
 
 
-def _name_wanted(node: Node, ready: AnalysedPaper) -> str:
-    """Say in words what of a query that is not met would have to be there; "" if something is excluded."""
+def _name_wanted(node: Node, paper: AnalysedPaper) -> str:
+    """Say in words what of a query that is not met would have to be there.
+
+    It is "" if something is excluded.
+    """
     match node:
         case Condition():
             return print_condition(node)
         case And(operands) | Or(operands):
-            wanted = [
-                _name_wanted(operand, ready) for operand in operands if not matches(operand, ready)
-            ]
+            unmet = [operand for operand in operands if not matches(operand, paper)]
+            wanted = [_name_wanted(operand, paper) for operand in unmet]
             if not all(wanted):
                 return ""
             if isinstance(node, And):
                 return " and ".join(wanted)
-            return (
-                f"either {', '.join(wanted[:-1])} or {wanted[-1]}" if len(wanted) > 1 else wanted[0]
-            )
+            *others, last = wanted
+            return f"either {', '.join(others)} or {last}" if others else last
         case Not():
             return ""
 
@@ -190,11 +248,14 @@ def _name_wanted(node: Node, ready: AnalysedPaper) -> str:
 def compare_wordings(old: Query, new: Query, papers: Iterable[Paper]) -> Rewording:
     """Hold papers against two wordings of a query."""
     listed = _sort(papers)
-    had, has = map(set, PaperIndex(listed).find([old, new]))
+    had, has = (set(numbers) for numbers in PaperIndex(listed).find([old, new]))
+    gained = [listed[number] for number in sorted(has - had)]
+    lost = [listed[number] for number in sorted(had - has)]
+    kept = [listed[number] for number in sorted(had & has)]
     return Rewording(
-        tuple(_explain_changed(listed[number], new, old) for number in sorted(has - had)),
-        tuple(_explain_changed(listed[number], old, new) for number in sorted(had - has)),
-        tuple(listed[number] for number in sorted(had & has)),
+        gained=tuple(_explain_changed(paper, new, old) for paper in gained),
+        lost=tuple(_explain_changed(paper, old, new) for paper in lost),
+        kept=tuple(kept),
     )
 
 
@@ -206,7 +267,10 @@ def _explain_changed(paper: Paper, brings: Query, fails: Query) -> ChangedPaper:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Papers of some days, the last announced first; `checked_at` is None if arXiv's search was asked."""
+    """Papers of some days, the last announced first.
+
+    `checked_at` is None if arXiv's search was asked.
+    """
 
     span: DaySpan
     papers: tuple[Paper, ...]
@@ -223,33 +287,41 @@ def find_stored(
         reach = load_stored_span(conn)
         if reach is None:
             return None
-        first = max(list_submission_days(now, days).whole[0], reach.since)
-        known = list_submission_days(min(reach.until, now), (now.date() - first).days + 1)
-        whole, begun = (
-            tuple(day for day in dates if day >= first) for dates in (known.whole, known.begun)
-        )
-        if not whole:
+        span = _limit_to_stored(reach, now, days)
+        if not span.whole:
             return None
-        span = DaySpan(whole, begun)
         progress.begin("read", "what is stored")
         begin, end = _limit(span, time.max)
-        coming, found = load_submitted(conn, begin, end), list[Paper]()
+        coming = load_submitted(conn, begin, end)
+        found: list[Paper] = []
         while some := list(islice(coming, _AT_ONCE)):
             found += select_meant(query, some)
     progress.end("read", f"{len(found):,} papers found")
     return Found(span, _sort(found), reach.until)
 
 
+def _limit_to_stored(reach: StoredSpan, now: datetime, days: int) -> DaySpan:
+    """Return the days of the last ones whose papers are stored."""
+    first = max(list_submission_days(now, days).whole[0], reach.since)
+    days_since_first = (now.date() - first).days + 1
+    known = list_submission_days(min(reach.until, now), days_since_first)
+    whole = [day for day in known.whole if day >= first]
+    begun = [day for day in known.begun if day >= first]
+    return DaySpan(tuple(whole), tuple(begun))
+
+
 def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress: Progress) -> Found:
     """Ask arXiv's search for the papers that a query means, submitted on some days."""
-    found, looked_at = list[Paper](), 0
     begin, end = _limit(span, time(23, 59))
     progress.begin("search", f"{begin:%-d %b} to {end:%-d %b}")
     asked = Window(begin, end).confine(to_arxiv(query))
+    found: list[Paper] = []
+    looked_at = 0
     for fetched in walk_search(client, asked, until=EARLIEST, size=_PAGE, asks_twice=True):
-        looked_at += len(fetched.page.papers)
-        progress.update(f"{looked_at:,} of {fetched.page.total:,} papers")
-        met = select_meant(query, fetched.page.papers)
+        page = fetched.page
+        looked_at += len(page.papers)
+        progress.update(f"{looked_at:,} of {page.total:,} papers")
+        met = select_meant(query, page.papers)
         found += [paper for paper in met if paper.published.date() in span.dates]
     progress.end("search", f"{len(found):,} found")
     return Found(span, _sort(found), None)
@@ -257,9 +329,9 @@ def search_days(client: ArxivClient, query: Query | Or, span: DaySpan, progress:
 
 def _limit(span: DaySpan, last: time) -> tuple[datetime, datetime]:
     dates = span.dates
-    return datetime.combine(dates[0], time.min, tzinfo=UTC), datetime.combine(
-        dates[-1], last, tzinfo=UTC
-    )
+    begin = datetime.combine(dates[0], time.min, tzinfo=UTC)
+    end = datetime.combine(dates[-1], last, tzinfo=UTC)
+    return begin, end
 
 
 def _sort(papers: Iterable[Paper]) -> tuple[Paper, ...]:
@@ -268,12 +340,16 @@ def _sort(papers: Iterable[Paper]) -> tuple[Paper, ...]:
 
 def select_meant(query: Query | Or, papers: Sequence[Paper]) -> list[Paper]:
     """Return the papers that a query means."""
-    return [papers[number] for number in next(PaperIndex(papers).find([query]))]
+    (numbers,) = PaperIndex(papers).find([query])
+    return [papers[number] for number in numbers]
 
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """How a query is read, and the last papers it brought; `volume` is None if the last days are not stored."""
+    """How a query is read, and the last papers it brought.
+
+    `volume` is None if the last days are not stored.
+    """
 
     here: Here
     name: str
@@ -284,10 +360,10 @@ class QueryReading:
     arxiv: str
     notes: tuple[Note, ...]
     subscriptions: tuple[str, ...]
-    volume: str | None
-    span: DaySpan | None
-    checked_at: datetime | None
-    papers: tuple[DigestEntry, ...]
+    volume: str | None = None
+    span: DaySpan | None = None
+    checked_at: datetime | None = None
+    papers: tuple[DigestEntry, ...] = ()
 
 
 def read_query(
@@ -300,7 +376,8 @@ def read_query(
     limit: int,
 ) -> QueryReading:
     """Say how a query is read, and what it brought of what is stored."""
-    return QueryReading(
+    followers = [one.name for one in subscriptions if name in one.queries]
+    reading = QueryReading(
         here=here,
         name=name,
         query=query.text,
@@ -309,20 +386,27 @@ def read_query(
         outline=tuple(print_outline(query.tree)),
         arxiv=to_arxiv(query),
         notes=query.notes,
-        subscriptions=tuple(one.name for one in subscriptions if name in one.queries),
-        volume=describe_volume(found.span, found.papers) if found else None,
-        span=found.span if found else None,
-        checked_at=found.checked_at if found else None,
-        papers=tuple(
-            DigestEntry(Kind.NEW, paper, "", (), find_reasons(query, paper), paper.published.date())
-            for paper in (found.papers[:limit] if found else ())
-        ),
+        subscriptions=tuple(followers),
+    )
+    if found is None:
+        return reading
+    entries = []
+    for paper in found.papers[:limit]:
+        reasons = find_reasons(query, paper)
+        entry = DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
+        entries.append(entry)
+    return replace(
+        reading,
+        volume=describe_volume(found.span, found.papers),
+        span=found.span,
+        checked_at=found.checked_at,
+        papers=tuple(entries),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStatus(StoredQuery):
-    """A saved query, who follows it, the papers it matched by day, and how much it brings in words."""
+    """A saved query, who follows it, what it matched by day, and how much it brings in words."""
 
     subscriptions: tuple[str, ...]
     days: tuple[DayCount, ...]
@@ -331,7 +415,10 @@ class QueryStatus(StoredQuery):
 
 @dataclass(frozen=True, slots=True)
 class QueryList:
-    """The saved queries of the file, and what of digest.toml the next run takes over, "" for nothing."""
+    """The saved queries of the file, and what of digest.toml the next run takes over.
+
+    That is "" for nothing.
+    """
 
     queries: tuple[QueryStatus, ...]
     edited: str
@@ -341,16 +428,21 @@ def list_queries(conn: Connection, config: Config, now: datetime) -> QueryList:
     """Gather the saved queries, what each brought, and who follows it."""
     followers = defaultdict[str, list[str]](list)
     for due in load_subscriptions(conn):
-        for revision in () if due.is_personal else due.revisions:
+        if due.is_personal:
+            continue
+        for revision in due.revisions:
             followers[revision.name].append(due.subscription.name)
     found = []
-    for one in load_queries(conn):
-        days = tuple(load_query_counts(conn, one.name, now - MATCH_SPAN))
-        volume = describe_matches(days, one.created_at, now)
-        own = {each.name: getattr(one, each.name) for each in fields(one)}
-        found.append(
-            QueryStatus(**own, subscriptions=tuple(followers[one.name]), days=days, volume=volume)
+    for query in load_queries(conn):
+        days = tuple(load_query_counts(conn, query.name, now - MATCH_SPAN))
+        stored = {field.name: getattr(query, field.name) for field in fields(query)}
+        status = QueryStatus(
+            **stored,
+            subscriptions=tuple(followers[query.name]),
+            days=days,
+            volume=describe_matches(days, query.created_at, now),
         )
+        found.append(status)
     return QueryList(tuple(found), describe_pending_edits(config, conn))
 
 
@@ -358,21 +450,22 @@ def describe_pending_edits(config: Config, conn: Connection) -> str:
     """Say what of the file a run will take over: not what can't be read; "" for nothing."""
     dues = {due.subscription.name: due for due in load_subscriptions(conn) if not due.is_personal}
     live = [due.subscription for due in dues.values()]
-    stored = _list_followed(((query.name, query.text) for query in load_queries(conn)), live)
-    written = _list_followed(
-        ((query.name, query.text) for query in config.queries), config.subscriptions
-    )
+    stored = _list_followed(load_queries(conn), live)
+    written = _list_followed(config.queries, config.subscriptions)
+    left_out = set()
+    for query in config.queries:
+        if read_saved(query.text) is None:
+            left_out.add(f"query {query.name}")
     for one in config.subscriptions:
         if one.name in dues and find_new_destinations(conn, dues[one.name], one):
             del stored[f"subscription {one.name}"]
-    left_out = {f"query {query.name}" for query in config.queries if read_saved(query.text) is None}
-    left_out |= {
-        f"subscription {one.name}"
-        for one in config.subscriptions
-        if find_unread(one, config.query_names)
-    }
-    names = [name for name in {**written, **stored} if stored.get(name) != written.get(name)]
-    names = [name for name in names if name not in left_out]
+        if find_unread(one, config.query_names):
+            left_out.add(f"subscription {one.name}")
+    names = []
+    for name in {**written, **stored}:
+        is_edited = stored.get(name) != written.get(name)
+        if is_edited and name not in left_out:
+            names.append(name)
     if not names:
         return ""
     return (
@@ -381,11 +474,13 @@ def describe_pending_edits(config: Config, conn: Connection) -> str:
 
 
 def _list_followed(
-    queries: Iterable[tuple[str, str]], subscriptions: Iterable[Subscription]
+    queries: Iterable[StoredQuery | SavedQuery], subscriptions: Iterable[Subscription]
 ) -> dict[str, tuple[object, ...]]:
-    wishes: dict[str, tuple[object, ...]] = {
-        f"query {name}": (text,) for name, text in queries if name != text
-    }
-    return wishes | {
-        f"subscription {one.name}": (one.cadence, one.kinds, one.queries) for one in subscriptions
-    }
+    """Return what a run would take over of each query and subscription."""
+    followed: dict[str, tuple[object, ...]] = {}
+    for query in queries:
+        if query.name != query.text:
+            followed[f"query {query.name}"] = (query.text,)
+    for one in subscriptions:
+        followed[f"subscription {one.name}"] = (one.cadence, one.kinds, one.queries)
+    return followed

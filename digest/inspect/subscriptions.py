@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
@@ -15,18 +15,15 @@ from digest.inspect.queries import MATCH_SPAN, describe_matches, describe_pendin
 from digest.match.rules import find_unreadable
 from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock
+from digest.model.destinations import Destination
 from digest.model.subscriptions import DueSubscription
 from digest.people.tables import load_own_name, load_people
-from digest.store.digests import (
-    DigestSummary,
-    SubscriptionLine,
-    find_first_digests,
-    load_subscription_lines,
-    load_summaries,
-    load_waiting,
-)
+from digest.store.digests import DigestSummary, find_first_digests, load_summaries
+from digest.store.overview import SubscriptionLine, load_subscription_lines, load_waiting
 from digest.store.subscribers import DestinationStatus, load_statuses
 from digest.store.subscriptions import load_subscriptions
+
+FIRST_DIGEST_NEXT = "first digest with the next run"
 
 _DIGESTS = 5
 """Digests of a subscription that are listed with it."""
@@ -37,7 +34,10 @@ _WAITING = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscriptionStatus(SubscriptionLine):
-    """A subscription, how much it brings in words, and if it sends a first digest with the next run."""
+    """A subscription, and how much it brings in words.
+
+    `is_greeted`: it sends a first digest with the next run.
+    """
 
     volume: str
     is_greeted: bool
@@ -57,26 +57,32 @@ def load_lines(
     What is sent on announcement can't go out before the check that finds that: the next one.
     """
     greeted = find_first_digests(conn, config.subscriptions)
-    lines = [
-        SubscriptionStatus(
-            **{each.name: getattr(line, each.name) for each in fields(line)},
+    stored = load_subscription_lines(
+        conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only
+    )
+    next_poll_at = find_next_check(conn, config.arxiv.source, clock, now)
+    lines = []
+    for line in stored:
+        known = {field.name: getattr(line, field.name) for field in fields(line)}
+        status = SubscriptionStatus(
+            **known,
             volume=describe_matches(line.days, line.began_at, now),
             is_greeted=line.settings.name in greeted,
         )
-        for line in load_subscription_lines(
-            conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only
-        )
-    ]
-    next_poll_at = find_next_check(conn, config.arxiv.source, clock, now)
-    return [
-        replace(one, next_due_at=max(one.next_due_at, next_poll_at))
-        if one.settings.cadence.kind is CadenceKind.ANNOUNCEMENT
-        and not one.awaits_check
-        and one.next_due_at is not None
-        and one.next_due_at > now
-        else one
-        for one in lines
-    ]
+        lines.append(_await_check(status, next_poll_at, now))
+    return lines
+
+
+def _await_check(
+    line: SubscriptionStatus, next_poll_at: datetime, now: datetime
+) -> SubscriptionStatus:
+    """Return a subscription as due with the next check, if it is sent on announcement."""
+    is_on_announcement = line.settings.cadence.kind is CadenceKind.ANNOUNCEMENT
+    if line.next_due_at is None or line.next_due_at <= now:
+        return line
+    if line.awaits_check or not is_on_announcement:
+        return line
+    return replace(line, next_due_at=max(line.next_due_at, next_poll_at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +97,22 @@ class Waiting:
 def find_waiting(conn: Connection, config: Config, clock: Clock, now: datetime) -> Waiting:
     """Say what waits to be sent, or for a complete check."""
     papers = load_waiting(conn)
-    first = sorted(
-        load_lines(conn, config, clock, now, only=[*papers][:_WAITING]),
-        key=lambda line: (line.next_due_at is None, line.next_due_at, line.settings.name),
-    )
+    named = [*papers][:_WAITING]
+    lines = load_lines(conn, config, clock, now, only=named)
+    first = sorted(lines, key=_order_by_turn)
     return Waiting(sum(papers.values()), len(papers), tuple(first))
+
+
+def _order_by_turn(line: SubscriptionStatus) -> tuple[bool, datetime | None, str]:
+    return line.next_due_at is None, line.next_due_at, line.settings.name
 
 
 @dataclass(frozen=True, slots=True)
 class PersonStatus:
-    """Somebody who subscribed by themselves: since when (UTC), how many saved queries, when their digests come."""
+    """Somebody who subscribed by themselves.
+
+    Since when (UTC), how many saved queries they have, and when their digests come.
+    """
 
     address: str
     since: datetime
@@ -111,7 +123,10 @@ class PersonStatus:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionList:
-    """All subscriptions, the people, and what of digest.toml the next run takes over, "" for nothing."""
+    """All subscriptions, the people, and what of digest.toml the next run takes over.
+
+    The last is "" for nothing.
+    """
 
     here: Here
     subscriptions: tuple[SubscriptionStatus, ...]
@@ -127,28 +142,45 @@ def list_subscriptions(
 ) -> SubscriptionList:
     """Gather the subscriptions, and the people who subscribed by themselves."""
     lines = load_lines(conn, config, clock, here.now)
+    edited = describe_pending_edits(config, conn)
+    people = tuple(_list_people(conn, here, lines))
+    return SubscriptionList(here, tuple(lines), people, edited)
+
+
+def _list_people(
+    conn: Connection, here: Here, lines: Iterable[SubscriptionStatus]
+) -> Iterator[PersonStatus]:
     dues = {due.subscription.name: due for due in load_subscriptions(conn)}
-    heard = {place for due in dues.values() for place in due.subscription.destinations}
-    paused = {
-        place
-        for one in lines
-        if one.is_personal and not one.is_active(here.now)
-        for place in one.settings.destinations
-    }
-    listed = []
+    written_to: set[Destination] = set()
+    for due in dues.values():
+        written_to.update(due.subscription.destinations)
+    paused: set[Destination] = set()
+    for line in lines:
+        if line.is_personal and not line.is_active(here.now):
+            paused.update(line.settings.destinations)
     for person in load_people(conn):
-        own, place = dues.get(load_own_name(conn, person)), person.destination
-        state = (
-            "unsubscribed" if place not in heard else "paused" if place in paused else "subscribed"
+        if person.destination not in written_to:
+            state = "unsubscribed"
+        elif person.destination in paused:
+            state = "paused"
+        else:
+            state = "subscribed"
+        own = dues.get(load_own_name(conn, person))
+        yield PersonStatus(
+            address=person.address,
+            since=person.since,
+            state=state,
+            queries=len(own.revisions) if own else 0,
+            when=str(own.subscription.cadence) if own else "",
         )
-        queries, when = (len(own.revisions), str(own.subscription.cadence)) if own else (0, "")
-        listed.append(PersonStatus(person.address, person.since, state, queries, when))
-    return SubscriptionList(here, tuple(lines), tuple(listed), describe_pending_edits(config, conn))
 
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionDetail:
-    """All about a subscription: what it follows by name, or by its text, and why a text can't be read."""
+    """All about a subscription: what it follows by name, or by its text.
+
+    `unreadable` has why a text can't be read.
+    """
 
     here: Here
     subscription: SubscriptionStatus
@@ -166,15 +198,19 @@ def load_detail(
     due: DueSubscription,
 ) -> SubscriptionDetail:
     """Gather all about a subscription, also one that has ended."""
-    lines, own = load_lines(conn, config, clock, here.now, include_ended=True), due.subscription
-    unreadable = find_unreadable(own.exclude, ()) | find_unreadable(
-        (*own.read_first, *own.read_last), {query.name for query in config.queries}
-    )
+    own = due.subscription
+    lines = load_lines(conn, config, clock, here.now, include_ended=True)
+    line = next(line for line in lines if line.settings.name == own.name)
+    names = {query.name for query in config.queries}
+    unreadable = find_unreadable(own.exclude, ())
+    unreadable |= find_unreadable((*own.read_first, *own.read_last), names)
+    why_unreadable = {text: error.message for text, error in unreadable.items()}
+    digests = load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)
     return SubscriptionDetail(
         here=here,
-        subscription=next(line for line in lines if line.settings.name == own.name),
+        subscription=line,
         queries={one.name: one.text for one in due.revisions},
         destinations=tuple(load_statuses(conn, due.id)),
-        digests=tuple(load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)),
-        unreadable={text: error.message for text, error in unreadable.items()},
+        digests=tuple(digests),
+        unreadable=why_unreadable,
     )

@@ -1,4 +1,7 @@
-"""Tries a query: how it is read, what it would have brought and what comes near it, from the store alone."""
+"""Tries a query: how it is read, what it would have brought, and what comes near it.
+
+It asks the store alone.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ import re
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from itertools import compress
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -20,6 +22,7 @@ from sqlalchemy import Connection
 from digest.inspect.queries import FEW_ANNOUNCEMENTS, describe_rate
 from digest.model.announcements import (
     Kind,
+    StoredChange,
     announcement_moment,
     earliest_announcement,
     has_announcement,
@@ -63,20 +66,49 @@ from digest.store.papers import (
     load_versions,
 )
 
-DAYS, SHOWN = 30, 10
-"""How far back a trial looks, and how many papers it shows as today's digest."""
+_log = logging.getLogger("digest.trial")
+
+DAYS = 30
+"""How far back a trial looks."""
+
+SHOWN = 10
+"""How many papers it shows as today's digest."""
 
 MEANWHILE = 4_000
-"""Papers that go on answering while they are read anew. More are let go first: twice as many take much memory."""
+"""Papers that go on answering while they are read anew.
 
-BROAD, RARE = 40.0, 0.2
-"""Papers an announcement, above which nobody reads them all, and below which there is less than one a week."""
+More are let go first: twice as many take much memory.
+"""
 
-_log = logging.getLogger("digest.trial")
-_VARIANTS, _TITLES, _MOST_OPERANDS, _MOST_FAULTS = 2, 5, 12, 4
-_LONGEST_VARIED, _TALLEST, _MOST_DAYS = 400, 70, 0.8
+BROAD = 40.0
+"""Papers an announcement above which nobody reads them all."""
+
+RARE = 0.2
+"""Papers an announcement below which there is less than one a week."""
+
+_VARIANTS = 2
+"""Closer or wider forms that are shown of a query."""
+
+_TITLES = 5
+"""Titles that are shown of the papers another wording gains, and of those it loses."""
+
+_MOST_OPERANDS = 12
+"""Parts of a query that are left out in turn."""
+
+_MOST_FAULTS = 4
+"""Terms that are left out of a text until it can be read."""
+
+_LONGEST_VARIED = 400
+"""Characters of the longest query that is varied."""
+
+_TALLEST = 70
+"""How high the bar is of the day that brought most."""
+
+_MOST_DAYS = 0.8
+"""The share of announcements that makes a mail come on most weekdays."""
+
 _HELD_BACK = timedelta(days=4)
-"""How long before an announcement a paper of it may have been submitted, over a weekend and a holiday."""
+"""How long before its announcement a paper may be submitted, over a weekend and a holiday."""
 
 _WORDS = frozenset((Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT))
 _OPERATORS = frozenset(("AND", "OR", "NOT", "ANDNOT"))
@@ -89,57 +121,105 @@ _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a
 _EMPTY = (
     "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
 )
+_NOT_OFFERED = (
+    "This service stores only what its own saved queries find, so others cannot be tried here."
+)
 _TOO_BROAD = f"it brings more than {BROAD:.0f} papers a day, more than most people read"
 _BY_PERSON = "papers by this person"
 
 
+class Fault(NamedTuple):
+    """The term of a text that can't be read: where it begins, where its fault is, where it ends."""
+
+    start: int
+    place: int
+    end: int
+
+
 def view_problem(error: QueryError) -> ProblemView:
     """Say what is wrong, at its place, and the nearest form that works."""
-    text, (_, place, end) = error.text, _find_fault(error)
-    suggestion = next(
-        (one for one in _list_repairs(error) if one != text and _is_readable(one)), ""
-    )
+    text = error.text
+    fault = _find_fault(error)
+    suggestion = ""
+    for repaired in _list_repairs(error):
+        if repaired != text and _is_readable(repaired):
+            suggestion = repaired
+            break
     return ProblemView(
-        error.message, text[:place], text[place:end], text[end:], error.hint, suggestion
+        message=error.message,
+        before=text[: fault.place],
+        marked=text[fault.place : fault.end],
+        after=text[fault.end :],
+        hint=error.hint,
+        suggestion=suggestion,
     )
 
 
-def _find_fault(error: QueryError) -> tuple[int, int, int]:
-    """Return where the term begins that cannot be read, where its fault is, and where it ends."""
+def _find_fault(error: QueryError) -> Fault:
+    """Return where the term stands that cannot be read."""
     place = min(error.position, len(error.text))
-    found = next(
-        (one for one in _TERM.finditer(error.text) if one.start() <= place < one.end()), None
-    )
-    return (found.start(), place, found.end()) if found else (place, place, place)
+    for term in _TERM.finditer(error.text):
+        if term.start() <= place < term.end():
+            return Fault(term.start(), place, term.end())
+    return Fault(place, place, place)
 
 
 def _list_repairs(error: QueryError) -> Iterator[str]:
     """Yield texts near one that cannot be read, the nearest first."""
-    text, (start, place, end) = error.text, _find_fault(error)
+    text = error.text
     if error.instead:
         yield error.instead
-    nearer = [text]
-    if said := _IN_HINT.search(error.hint):
-        instead = said[1] + (text[place:end].partition(":")[2] if said[1].endswith(":") else "")
-        name = said[1].partition('"')[2].rstrip('"')
-        last = place + len(name) if name and text.startswith(name, place) else end
-        nearer.insert(0, text[:start] + instead + text[last:])
+    hinted = _follow_hint(error)
+    nearer = [text] if hinted is None else [hinted, text]
     for one in nearer:
-        yield from (one, _close(one))
+        yield one
+        yield _close(one)
+    yield from _leave_faults_out(error)
+    found = re.findall(r"\w[\w.'-]*", text)
+    words = " ".join(word for word in found if word not in _OPERATORS)
+    yield f'"{words}"'
+    yield words
+
+
+def _follow_hint(error: QueryError) -> str | None:
+    """Return a text as the hint of its error would write it; None if the hint names no form."""
+    hinted = _IN_HINT.search(error.hint)
+    if hinted is None:
+        return None
+    text = error.text
+    fault = _find_fault(error)
+    instead = hinted[1]
+    if instead.endswith(":"):
+        _, _, value = text[fault.place : fault.end].partition(":")
+        instead += value
+    _, _, quoted = hinted[1].partition('"')
+    name = quoted.rstrip('"')
+    end = fault.end
+    if name and text.startswith(name, fault.place):
+        end = fault.place + len(name)
+    return text[: fault.start] + instead + text[end:]
+
+
+def _leave_faults_out(error: QueryError) -> Iterator[str]:
+    """Yield a text without its first fault, then without the next one, too, and so on."""
     left: QueryError | None = error
     for _ in range(_MOST_FAULTS):
-        if left is not None:
-            start, _, end = _find_fault(left)
-            shorter = " ".join((left.text[:start] + left.text[end:]).split())
-            yield from (shorter, _close(shorter))
-            left = _find_error(shorter)
-    words = " ".join(word for word in re.findall(r"\w[\w.'-]*", text) if word not in _OPERATORS)
-    yield from (f'"{words}"', words)
+        if left is None:
+            return
+        fault = _find_fault(left)
+        rest = left.text[: fault.start] + left.text[fault.end :]
+        shorter = " ".join(rest.split())
+        yield shorter
+        yield _close(shorter)
+        left = _find_error(shorter)
 
 
 def _close(text: str) -> str:
     """Return a text with the quotes and parentheses closed that it opens."""
-    return text + '"' * (text.count('"') % 2) + ")" * (text.count("(") - text.count(")"))
+    has_open_quote = text.count('"') % 2 == 1
+    quoted = text + '"' if has_open_quote else text
+    unclosed = text.count("(") - text.count(")")
+    return quoted.ljust(len(quoted) + unclosed, ")")
 
 
 def _find_error(text: str) -> QueryError | None:
@@ -155,26 +235,41 @@ def _is_readable(text: str) -> bool:
 
 
 def describe_mails(counted: Sequence[int], days: int) -> str:
-    """Say what announcements of some days bring somebody: `About 6 papers a day, one mail each weekday`."""
-    papers, busy = sum(counted), sum(map(bool, counted))
-    if not papers or len(counted) < FEW_ANNOUNCEMENTS:
-        return (
-            f"{count(papers, 'paper') if papers else 'No papers'} in the last {count(days, 'day')}"
-        )
-    often = "one mail each weekday" if busy == len(counted) else "one mail on most weekdays"
-    often = often if busy >= _MOST_DAYS * len(counted) else "a mail only when there are any"
-    return f"{open_sentence(describe_rate(papers, len(counted), days))}, {often}"
+    """Say what announcements of some days bring somebody.
+
+    For example: `About 6 papers a day, one mail each weekday`.
+    """
+    announcements = len(counted)
+    papers = sum(counted)
+    if not papers or announcements < FEW_ANNOUNCEMENTS:
+        known = count(papers, "paper") if papers else "No papers"
+        return f"{known} in the last {count(days, 'day')}"
+    busy = sum(number > 0 for number in counted)
+    if busy == announcements:
+        often = "one mail each weekday"
+    elif busy >= _MOST_DAYS * announcements:
+        often = "one mail on most weekdays"
+    else:
+        often = "a mail only when there are any"
+    rate = describe_rate(papers, announcements, days)
+    return f"{open_sentence(rate)}, {often}"
 
 
 def list_narrower(tree: Node, categories: Sequence[str]) -> Iterator[tuple[str, Node]]:
-    """Yield what is closer than a query, with what was changed; its papers' most frequent categories are given."""
+    """Yield what is closer than a query, with what was changed.
+
+    The most frequent categories of its papers are given.
+    """
     operands = tree.operands if isinstance(tree, And) else (tree,)
     is_category = isinstance(tree, Condition) and tree.prefix is Prefix.CATEGORY
-    limits = [intern_condition(Prefix.CATEGORY, Shape.WORD, name) for name in categories]
-    within = [
-        (f"only in {one.text}", one if is_category else And((*operands, one))) for one in limits
-    ]
-    yield from (*within[:1], ("the words in the title", _move(tree, Prefix.TITLE)), *within[1:])
+    within: list[tuple[str, Node]] = []
+    for name in categories:
+        limit = intern_condition(Prefix.CATEGORY, Shape.WORD, name)
+        narrower = limit if is_category else And((*operands, limit))
+        within.append((f"only in {limit.text}", narrower))
+    yield from within[:1]
+    yield "the words in the title", _move(tree, Prefix.TITLE)
+    yield from within[1:]
 
 
 def list_wider(tree: Node) -> Iterator[tuple[str, Node]]:
@@ -182,35 +277,36 @@ def list_wider(tree: Node) -> Iterator[tuple[str, Node]]:
     yield "the words apart from one another", _move(tree, None, is_apart=True)
     yield "the words in any field", _move(tree, Prefix.ALL)
     operands = tree.operands if isinstance(tree, And) else ()
-    for operand in [one for one in operands if not isinstance(one, Not)][:_MOST_OPERANDS]:
+    wanted = [operand for operand in operands if not isinstance(operand, Not)]
+    for operand in wanted[:_MOST_OPERANDS]:
         rest = tuple(other for other in operands if other is not operand)
-        left_out = (
-            print_condition(operand).removeprefix("all:")
-            if isinstance(operand, Condition)
-            else "one part"
-        )
-        yield f"without {left_out}", And(rest) if len(rest) > 1 else rest[0]
+        left_out = "one part"
+        if isinstance(operand, Condition):
+            left_out = print_condition(operand).removeprefix("all:")
+        wider = And(rest) if len(rest) > 1 else rest[0]
+        yield f"without {left_out}", wider
 
 
 def _move(node: Node, field: Prefix | None, *, is_apart: bool = False) -> Node:
     """Return a query with its words sought in another field, or its phrases taken apart."""
     match node:
+        case Condition(prefix, Shape.PHRASE, text) if prefix in _WORDS and is_apart:
+            words = text.split()
+            return And(tuple(intern_condition(prefix, Shape.WORD, word) for word in words))
         case Condition(prefix, shape, text) if prefix in _WORDS:
-            words = text.split() if is_apart and shape is Shape.PHRASE else ()
-            apart = tuple(intern_condition(prefix, Shape.WORD, word) for word in words)
-            return And(apart) if apart else intern_condition(field or prefix, shape, text)
+            return intern_condition(field or prefix, shape, text)
         case And(operands) | Or(operands):
-            return type(node)(
-                tuple(_move(operand, field, is_apart=is_apart) for operand in operands)
-            )
+            moved = [_move(operand, field, is_apart=is_apart) for operand in operands]
+            return type(node)(tuple(moved))
         case _:
             return node
 
 
 class Kept(NamedTuple):
-    """What is kept of a paper beside its words: the key of its text, when it was announced, and its category.
+    """What is kept of a paper beside its words.
 
-    Of a cross-listed one also where to, in words, and the number of what it was before.
+    That is the key of its text, when it was announced, and its category. Of a cross-listed one also
+    where to, in words, and the number of what it was before.
     """
 
     key: int
@@ -222,9 +318,10 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PaperSnapshot:
-    """The papers of the last days as they were stored up to a change, from the first day that is complete.
+    """The papers of the last days as they were stored up to a change.
 
-    The words of `kept` papers are in `papers`, and after them those of cross-listed ones as they were before.
+    They begin with the first day that is complete. The words of `kept` papers are in `papers`, and
+    after them those of cross-listed ones as they were before.
     """
 
     mark: int
@@ -233,16 +330,27 @@ class PaperSnapshot:
     papers: PaperIndex
 
     def match(self, trees: Iterable[Node], first: date) -> list[list[int]]:
-        """Return the numbers of the papers since a day that queries mean and had not meant before a cross-list."""
-        size, kept = len(self.kept), self.kept
-        return [
-            [
-                n
-                for n in sorted(found)
-                if n < size and kept[n].day >= first and kept[n].before not in found
-            ]
-            for found in map(set, self.papers.find(trees))
-        ]
+        """Return the numbers of the papers since a day that each query means.
+
+        What it had meant before a cross-list is left out.
+        """
+        matched = []
+        for found in self.papers.find(trees):
+            numbers = set(found)
+            matched.append(self._select(numbers, first))
+        return matched
+
+    def _select(self, found: Collection[int], first: date) -> list[int]:
+        kept = self.kept
+        size = len(kept)
+        selected = []
+        for number in sorted(found):
+            if number >= size:
+                break  # papers as they were before they were cross-listed
+            one = kept[number]
+            if one.day >= first and one.before not in found:
+                selected.append(number)
+        return selected
 
     def load(self, conn: Connection, numbers: Iterable[int]) -> list[tuple[Kept, Paper]]:
         """Return papers by their numbers, but those whose texts are stored no more."""
@@ -254,34 +362,45 @@ class PaperSnapshot:
 def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSnapshot:
     """Read the papers of the last days, which takes some seconds."""
     mark = load_mark(conn, MATCHED)
+    first = list_days(now)[0]
+    last = latest_announcement(now)
+    begin = announcement_moment(first)
     kept: list[Kept] = []
-    first, last = list_days(now)[0], latest_announcement(now)
 
     def read() -> Iterator[Paper]:
         ids = set()
-        for key, announcement, paper in load_announced(
-            conn, first, announcement_moment(first) - _HELD_BACK
-        ):
+        for key, announcement, paper in load_announced(conn, first, begin - _HELD_BACK):
             ids.add(paper.id)
-            day = min(announcement or earliest_announcement(paper.published), last)
-            kept.append(Kept(key, day, sys.intern(paper.primary_category)))
+            announced = announcement or earliest_announcement(paper.published)
+            category = sys.intern(paper.primary_category)
+            kept.append(Kept(key, min(announced, last), category))
             yield paper
-        changes = {
-            change.paper.id: change for change in load_cross_lists(conn, announcement_moment(first))
-        }
+        changes = {change.paper.id: change for change in load_cross_lists(conn, begin)}
         old = [
             change for change in changes.values() if change.previous and change.paper.id not in ids
         ]
-        for before, change in enumerate(old, len(kept) + len(old)):
-            was = change.previous.categories if change.previous else ()
-            into = f"cross-listed into {', '.join(name for name in change.paper.categories if name not in was)}"
-            kept.append(
-                Kept(change.text_key, change.announced, change.paper.primary_category, into, before)
-            )
+        before = len(kept) + len(old)
+        for number, change in enumerate(old, before):
+            kept.append(_keep_cross_list(change, number))
             yield change.paper
-        yield from (change.previous or change.paper for change in old)
+        for change in old:
+            yield change.previous or change.paper
 
-    return PaperSnapshot(mark, max(reach.since, first), kept, PaperIndex(read()))
+    papers = PaperIndex(read())
+    return PaperSnapshot(mark, max(reach.since, first), kept, papers)
+
+
+def _keep_cross_list(change: StoredChange, before: int) -> Kept:
+    paper = change.paper
+    old_categories = change.previous.categories if change.previous else ()
+    new = [name for name in paper.categories if name not in old_categories]
+    return Kept(
+        key=change.text_key,
+        day=change.announced,
+        category=paper.primary_category,
+        cross_listed=f"cross-listed into {', '.join(new)}",
+        before=before,
+    )
 
 
 def list_days(now: datetime) -> list[date]:
@@ -291,7 +410,10 @@ def list_days(now: datetime) -> list[date]:
 
 
 class QueryTrials:
-    """Tries queries on the papers of the last days, which are read in the background when somebody needs them."""
+    """Tries queries on the papers of the last days.
+
+    These are read in the background when somebody needs them.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -300,59 +422,76 @@ class QueryTrials:
         self._starting = threading.Lock()
 
     def try_text(self, text: str) -> TrialView:
-        """Say what a query means, what it would have brought and what comes near it. It never asks arXiv."""
+        """Say what a query means, what it would have brought and what comes near it.
+
+        It never asks arXiv.
+        """
         if self._site.config.arxiv.source != "harvest":
-            return TrialView(
-                text,
-                is_offered=False,
-                message="This service stores only what its own saved queries find,"
-                " so others cannot be tried here.",
-            )
-        trial, query = TrialView(text), None
+            return TrialView(text, is_offered=False, message=_NOT_OFFERED)
+        trial = TrialView(text)
+        query = None
         if text.strip():
             try:
                 query = read_text(text)
             except QueryError as error:
                 return TrialView(text, problem=view_problem(error))
-            trial = TrialView(
-                text, describe_query(query.tree), notes=tuple(note.message for note in query.notes)
-            )
+            notes = tuple(note.message for note in query.notes)
+            trial = TrialView(text, describe_query(query.tree), notes=notes)
         with self._site.store.read() as conn:
             snapshot = self._open(conn)
             if snapshot is None:
                 is_empty = self._reader is None
-                return replace(trial, message=_EMPTY if is_empty else _BUILDING, is_ready=is_empty)
-            return (
-                view_trial(trial, query, snapshot, self._site.clock.now(), conn) if query else trial
-            )
+                message = _EMPTY if is_empty else _BUILDING
+                return replace(trial, message=message, is_ready=is_empty)
+            if query is None:
+                return trial
+            return view_trial(trial, query, snapshot, self._site.clock.now(), conn)
 
     def compare(self, old: str, new: str) -> DifferenceView | None:
-        """Say which papers of the last days another wording gains and loses; None where that cannot be said."""
+        """Say which papers of the last days another wording gains and loses.
+
+        None where that cannot be said.
+        """
         snapshot = self._snapshot
         if snapshot is None or not (_is_readable(old) and _is_readable(new)):
             return None
         trees = [read_text(text).tree for text in (old, new)]
-        had, has = map(set, snapshot.match(trees, list_days(self._site.clock.now())[0]))
-        sides = [sorted(side, reverse=True)[:_TITLES] for side in (has - had, had - has)]
+        first = list_days(self._site.clock.now())[0]
+        had, has = (set(numbers) for numbers in snapshot.match(trees, first))
+        gained = has - had
+        lost = had - has
         with self._site.store.read() as conn:
-            titles = [
-                tuple(show_plain(paper.title) for _, paper in snapshot.load(conn, side))
-                for side in sides
-            ]
-        return DifferenceView(len(has - had), len(had - has), len(had & has), *titles)
+            gained_titles = _load_titles(conn, snapshot, gained)
+            lost_titles = _load_titles(conn, snapshot, lost)
+        return DifferenceView(
+            gained=len(gained),
+            lost=len(lost),
+            kept=len(had & has),
+            gained_titles=gained_titles,
+            lost_titles=lost_titles,
+        )
 
     def _open(self, conn: Connection) -> PaperSnapshot | None:
-        """Return the papers as they were read last; where others are stored now, begin to read them anew."""
+        """Return the papers as they were read last.
+
+        Where others are stored now, begin to read them anew.
+        """
         snapshot = self._snapshot
-        is_stale = snapshot is None or snapshot.mark != load_mark(conn, MATCHED)
-        if is_stale and (reach := load_stored_span(conn)):
-            with self._starting:
-                if self._reader is None or not self._reader.is_alive():
-                    self._reader = threading.Thread(
-                        target=self._read, args=(reach,), name="trial", daemon=True
-                    )
-                    self._reader.start()
+        if snapshot is not None and snapshot.mark == load_mark(conn, MATCHED):
+            return snapshot
+        reach = load_stored_span(conn)
+        if reach:
+            self._start_reader(reach)
         return snapshot
+
+    def _start_reader(self, reach: StoredSpan) -> None:
+        with self._starting:
+            if self._reader is not None and self._reader.is_alive():
+                return
+            self._reader = threading.Thread(
+                target=self._read, args=(reach,), name="trial", daemon=True
+            )
+            self._reader.start()
 
     def _read(self, reach: StoredSpan) -> None:
         if self._snapshot is not None and len(self._snapshot.kept) > MEANWHILE:
@@ -366,55 +505,70 @@ class QueryTrials:
             _log.exception("the papers of the last days could not be read")
 
 
+def _load_titles(
+    conn: Connection, snapshot: PaperSnapshot, numbers: Iterable[int]
+) -> tuple[str, ...]:
+    """Return the titles of the last of some papers."""
+    last = sorted(numbers, reverse=True)[:_TITLES]
+    return tuple(show_plain(paper.title) for _, paper in snapshot.load(conn, last))
+
+
 def view_trial(
     trial: TrialView, query: Query, snapshot: PaperSnapshot, now: datetime, conn: Connection
 ) -> TrialView:
     """Add to what a query means what it would have brought, and what comes near it."""
+    kept = snapshot.kept
     days = [day for day in list_days(now) if day >= snapshot.since] or list_days(now)[-1:]
+    last_day = days[-1]
     (found,) = snapshot.match([query.tree], days[0])
-    counts = Counter(snapshot.kept[number].day for number in found)
-    most = max([1, *counts.values()])
+    counts = Counter(kept[number].day for number in found)
     counted = [counts[day] for day in days if has_announcement(day)]
-    is_broad = len(found) > BROAD * len(counted)
-    newest = max((one.day for one in snapshot.kept), default=days[-1])
-    today = [number for number in found if snapshot.kept[number].day == newest]
-    shown = (today or sorted(found, key=lambda number: (snapshot.kept[number].day, number)))[
-        -SHOWN:
-    ]
-    entries = [_make_entry(one, paper, query) for one, paper in snapshot.load(conn, shown)]
-    heading = (
-        "Your digest today"
-        if newest == days[-1]
-        else f"Your digest of {write_day(newest, days[-1])}"
-    )
+    notes = [*trial.notes]
+    if len(found) > BROAD * len(counted):
+        notes.append(_TOO_BROAD)
+    notes.extend(note_other_words(query.tree, snapshot.papers, found))
+
+    newest = max((one.day for one in kept), default=last_day)
+    today = [number for number in found if kept[number].day == newest]
+    shown = today
+    if not today:
+        shown = sorted(found, key=lambda number: (kept[number].day, number))
+    texts = snapshot.load(conn, shown[-SHOWN:])
+    entries = [_make_entry(one, paper, query) for one, paper in texts]
+    arranged, _ = arrange(entries, Grouping.KIND, ())
+    if not today:
+        heading = "The last papers it would have brought"
+    elif newest == last_day:
+        heading = "Your digest today"
+    else:
+        heading = f"Your digest of {write_day(newest, last_day)}"
     return replace(
         trial,
-        notes=(
-            *trial.notes,
-            *[_TOO_BROAD] * is_broad,
-            *note_other_words(query.tree, snapshot.papers, found),
-        ),
+        notes=tuple(notes),
         rate=describe_mails(counted, len(days)),
-        bars=tuple(
-            BarView(
-                write_day(day, days[-1]), counts[day], round(_TALLEST * counts[day] / most) or 1
-            )
-            for day in days
-        ),
-        since=write_day(days[0], days[-1]) if len(days) < DAYS else "",
-        heading=heading if today else "The last papers it would have brought",
-        papers=tuple(
-            PaperView(entry, number)
-            for number, entry in enumerate(arrange(entries, Grouping.KIND, ())[0], 1)
-        ),
+        bars=_draw_bars(days, counts),
+        since=write_day(days[0], last_day) if len(days) < DAYS else "",
+        heading=heading,
+        papers=tuple(PaperView(entry, number) for number, entry in enumerate(arranged, 1)),
         more=max(len(today) - SHOWN, 0),
         variants=tuple(_find_variants(query, snapshot, found, days, len(counted))),
     )
 
 
+def _draw_bars(days: Sequence[date], counts: Counter[date]) -> tuple[BarView, ...]:
+    """Draw how many papers each day brought; a day without any has a bar, too."""
+    most = max(counts.values(), default=1)
+    bars = []
+    for day in days:
+        height = round(_TALLEST * counts[day] / most) or 1
+        bars.append(BarView(write_day(day, days[-1]), counts[day], height))
+    return tuple(bars)
+
+
 def _make_entry(one: Kept, paper: Paper, query: Query) -> DigestEntry:
     kind = Kind.CROSS_LIST if one.cross_listed else Kind.NEW
-    return DigestEntry(kind, paper, one.cross_listed, (), find_reasons(query, paper), one.day)
+    reasons = find_reasons(query, paper)
+    return DigestEntry(kind, paper, one.cross_listed, (), reasons, one.day)
 
 
 def _find_variants(
@@ -424,27 +578,51 @@ def _find_variants(
     days: Sequence[date],
     announcements: int,
 ) -> Iterator[VariantView]:
-    """Yield what comes near: a person's papers, and two closer forms of a broad query, or wider ones of a rare."""
-    total, is_broad = len(found), len(found) > BROAD * announcements
+    """Yield what comes near a query.
+
+    That is a person's papers, and two closer forms of a broad query, or wider ones of a rare.
+    """
+    total = len(found)
+    is_broad = total > BROAD * announcements
+    is_rare = total < RARE * announcements
     near: Iterable[tuple[str, Node]] = ()
-    if len(query.text) <= _LONGEST_VARIED and is_broad:
-        categories = Counter(snapshot.kept[number].category for number in found).most_common(
-            _VARIANTS
-        )
-        near = list_narrower(query.tree, [category for category, _ in categories])
-    elif len(query.text) <= _LONGEST_VARIED and total < RARE * announcements:
-        near = list_wider(query.tree)
-    written = {print_tree(tree).replace(f"{Prefix.ALL}:", ""): change for change, tree in near}
-    written[guess_person(query.text)] = _BY_PERSON
-    texts = list(filter(_is_readable, written))
-    answers = snapshot.match([parse_query(text).tree for text in texts], days[0])
-    views = [
-        VariantView(
-            text, written[text], len(counted), describe_rate(len(counted), announcements, len(days))
-        )
-        for text, counted in zip(texts, answers, strict=True)
-    ]
-    yield from (view for view in views if view.change == _BY_PERSON and view.papers)
-    fitting = (0 < view.papers < total if is_broad else view.papers > total for view in views)
-    others = [view for view in compress(views, fitting) if view.change != _BY_PERSON]
-    yield from (others if is_broad else sorted(others, key=lambda view: view.papers))[:_VARIANTS]
+    if len(query.text) <= _LONGEST_VARIED:
+        if is_broad:
+            near = list_narrower(query.tree, _list_frequent_categories(snapshot, found))
+        elif is_rare:
+            near = list_wider(query.tree)
+    changes = {print_tree(tree).replace(f"{Prefix.ALL}:", ""): change for change, tree in near}
+    changes[guess_person(query.text)] = _BY_PERSON
+    others = []
+    for view in _try_variants(changes, snapshot, days, announcements):
+        is_fitting = 0 < view.papers < total if is_broad else view.papers > total
+        if view.change != _BY_PERSON and is_fitting:
+            others.append(view)
+        elif view.change == _BY_PERSON and view.papers:
+            yield view
+    if not is_broad:
+        others.sort(key=lambda view: view.papers)
+    yield from others[:_VARIANTS]
+
+
+def _list_frequent_categories(snapshot: PaperSnapshot, found: Iterable[int]) -> list[str]:
+    categories = Counter(snapshot.kept[number].category for number in found)
+    return [category for category, _ in categories.most_common(_VARIANTS)]
+
+
+def _try_variants(
+    changes: Mapping[str, str],
+    snapshot: PaperSnapshot,
+    days: Sequence[date],
+    announcements: int,
+) -> list[VariantView]:
+    """Return what each text would have brought, of those that can be read."""
+    texts = [text for text in changes if _is_readable(text)]
+    trees = [parse_query(text).tree for text in texts]
+    answers = snapshot.match(trees, days[0])
+    views = []
+    for text, numbers in zip(texts, answers, strict=True):
+        papers = len(numbers)
+        rate = describe_rate(papers, announcements, len(days))
+        views.append(VariantView(text, changes[text], papers, rate))
+    return views

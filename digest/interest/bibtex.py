@@ -1,7 +1,7 @@
 """Reads BibTeX. What is spoiled in one entry costs none of the others. Pure.
 
-The time it takes grows as the text does. So each repetition in a pattern is possessive: what it took, it never
-gives back.
+The time it takes grows as the text does. So each repetition in a pattern is possessive: what it
+took, it never gives back.
 """
 
 from __future__ import annotations
@@ -18,12 +18,23 @@ from digest.interest.entries import MOST_ENTRIES, Entry, make_refusal
 from digest.model.errors import ConfigurationError
 
 START = re.compile(
-    r"(?:^|(?<=[})]))[ \t]*+@[ \t]*+(\w++)"
-    r"(?:\s*+([{(])((?:(?:[^,={}\"@]|(?<=[\w.-])@)*+,(?:[^,={}\"@\n]*+,)*+)?+(?:[^,={}\"@]*+(?=\}))?+)"
-    r"|([^,={}()\"\n]*+)(?=,\s*+[\w-]++\s*+=))",
-    re.MULTILINE,
+    r"""
+    (?:^|(?<=[})]))[ \t]*+@[ \t]*+(\w++)  # @article, @string
+    (?:
+        \s*+([{(])
+        (  # {key,
+            (?:(?:[^,={}"@]|(?<=[\w.-])@)*+,(?:[^,={}"@\n]*+,)*+)?+
+            (?:[^,={}"@]*+(?=\}))?+
+        )
+        |([^,={}()"\n]*+)(?=,\s*+[\w-]++\s*+=)  # key, title = ... without a brace
+    )
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
-"""An entry begins a line, or follows at once on the brace that ends another; its key or brace may be missing."""
+"""An entry begins a line, or follows at once on the brace that ends another.
+
+Its key or its brace may be missing.
+"""
 
 _FIELD_START = re.compile(r"^[ \t]*+,?[ \t]*+[\w-]++[ \t]*+=", re.MULTILINE)
 _MARK = re.compile(r"[@{}\"]")
@@ -40,7 +51,7 @@ _SWELLS = 10
 
 
 class _Parser(LowLevelParser):  # type: ignore[misc] # it says nothing of its types
-    """A parser of one entry, whose time grows as the entry does, and whose macros may not swell without end."""
+    """A parser of one entry. Its time grows as the entry does, and its macros swell to an end."""
 
     text: str
     pos: int
@@ -70,7 +81,8 @@ class _Parser(LowLevelParser):  # type: ignore[misc] # it says nothing of its ty
 def read_bibtex(text: str) -> Iterator[Entry]:
     """Yield the entries of a BibTeX file.
 
-    Raise `ConfigurationError`: there are too many, or macros expand to far more than the file holds.
+    Raise `ConfigurationError`: there are too many, or macros expand to far more than the file
+    holds.
     """
     macros: dict[str, Any] = CaseInsensitiveDict({"": _SWELLS * len(text)})
     line = 1
@@ -78,13 +90,14 @@ def read_bibtex(text: str) -> Iterator[Entry]:
     found = list(START.finditer(text))
     if len(found) > MOST_ENTRIES:
         raise make_refusal()
-    ends = [*(one.start() for one in found[1:]), len(text)]
-    for one, end in zip(found, ends, strict=True):
+    ends = [one.start() for one in found[1:]]
+    for one, end in zip(found, [*ends, len(text)], strict=True):
         line += text.count("\n", counted, one.start())
         counted = one.start()
         kind, opening, key, bare = one.groups("")
         faults: list[Exception] = []
-        body = f"@{kind}{opening or '{'}{text[one.end() : end].removeprefix(',')}"
+        inside = text[one.end() : end].removeprefix(",")
+        body = f"@{kind}{opening or '{'}{inside}"
         parser = _Parser(body, keyless_entries=True, macros=macros, handle_error=faults.append)
         nothing: tuple[str, Any] = ("comment", ())
         name, read = next(iter(parser), nothing)
@@ -97,6 +110,9 @@ def read_bibtex(text: str) -> Iterator[Entry]:
         elif not is_sound or _FIELD_START.search(body[parser.pos :]):
             spoiled = line + one[0].count("\n") + parser.lineno - 1
             fault = f"has a brace, a quote or a comma too many or too few by line {spoiled}"
-        fields = {field: _BRACES.sub(r"\1", "".join(parts)) for field, parts in read[1]}
+        fields = {}
+        for field, parts in read[1]:
+            fields[field] = _BRACES.sub(r"\1", "".join(parts))
         named = key.strip(" \t\n,") if opening else f"{kind}{bare}"
-        yield " ".join(f"line {line}: the entry {named}".split()), fields, fault
+        place = f"line {line}: the entry {named}"
+        yield " ".join(place.split()), fields, fault

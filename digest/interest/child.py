@@ -1,4 +1,4 @@
-"""Reads a library's file in a process of its own: whatever the file holds, that process can be stopped.
+"""Reads a library's file in a process of its own, which can be stopped whatever the file holds.
 
 A pattern or a parser can't be interrupted in a thread, and meanwhile no other thread runs.
 """
@@ -26,7 +26,8 @@ _FEWER: Final = "Export fewer papers, such as those of one collection."
 def load_file(name: str, path: Path) -> bytes:
     """Return the bytes of a library's file.
 
-    Raise `ConfigurationError`: there is none, it is a folder, a pipe or a device, or it is too large.
+    Raise `ConfigurationError`: there is none, it is a folder, a pipe or a device, or it is too
+    large.
     """
     try:
         size = path.stat().st_size
@@ -66,9 +67,10 @@ def read_apart(name: str, content: bytes, seconds: float) -> LibraryReading:
 def main() -> None:
     """Read the file that is given, and write what came of it.
 
-    Its texts are cut into words as each pass does: what would take a pass too long takes too long here.
+    Its texts are cut into words as each pass does: what would take a pass too long takes too long
+    here.
     """
-    from digest.interest.files import read_library  # noqa: PLC0415 - only this process pays for parsers
+    from digest.interest.files import read_library  # noqa: PLC0415 - it loads parsers
     from digest.interest.nearness import Texts  # noqa: PLC0415 - as above
 
     answer: LibraryReading | Exception

@@ -1,7 +1,7 @@
 """Makes papers of what the entries of libraries say, whichever program wrote them. Pure.
 
-An entry has fields. Their names are folded before they are looked up: how a program writes small letters, blanks
-and hyphens in them makes no difference.
+An entry has fields. Their names are folded before they are looked up: how a program writes small
+letters, blanks and hyphens in them makes no difference.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ _IDS = (
     *("secondarytitle", "pages", "eid", "articlenumber", "publisher", "accessionnumber"),
     *("reportnumber", "arxivlink", "bdskurl1", "bdskurl2", "localurl", "file", "fileattachments"),
 )
-"""Where an id may be, by how surely it is the paper's own: as programs and databases name these fields."""
+"""Where an id may be, by how surely it is the paper's own: as programs and databases name these
+fields."""
 
 _INNER = ("title", "value", "description", "text", "content")
 """Where the text is in a field that is an object, as in `{"title": …, "source": …}`."""
@@ -78,14 +79,23 @@ _BIBCODE = re.compile(r"\d{4}arxiv(\d{4})\.?(\d{4,5})[a-z.]", re.IGNORECASE)
 """How ADS names a paper of arXiv's: 2021arXiv210100001B."""
 
 _ID = re.compile(
-    r"(?:(?:^|(?<=[\s,;<>()\[\]{}\"'|\\*`:]))(?:abs/|arxiv[:.]\s?)?"
-    r"|(?:arxiv|ar5iv|alphaxiv|lanl\.gov|(?=/papers/))[^\s,;<>()\[\]{}\"'|\\?]{0,60}?[/:.]"
-    r"|[/_-](?=\d{4}\.\d{4,5}(?:v\d{1,5})?\.pdf))"
-    r"(\d\d(?:0[1-9]|1[0-2])\.\d{4,5}|[a-z]{2,8}(?:-[a-z]{2,4})?(?:\.[a-z-]{2,8})?/\d\d(?:0[1-9]|1[0-2])\d{3})"
-    r"(?:v\d{1,5})?(?!\w|[.-]\d)",
-    re.IGNORECASE,
+    r"""
+    (?:
+        (?:^|(?<=[\s,;<>()\[\]{}"'|\\*`:]))(?:abs/|arxiv[:.]\s?)?  # arXiv: 2101.00001
+        |(?:arxiv|ar5iv|alphaxiv|lanl\.gov|(?=/papers/))  # https://arxiv.org/abs/2101.00001
+        [^\s,;<>()\[\]{}"'|\\?]{0,60}?[/:.]
+        |[/_-](?=\d{4}\.\d{4,5}(?:v\d{1,5})?\.pdf)  # papers/2101.00001.pdf
+    )
+    (
+        \d\d(?:0[1-9]|1[0-2])\.\d{4,5}  # 2101.00001
+        |[a-z]{2,8}(?:-[a-z]{2,4})?(?:\.[a-z-]{2,8})?/\d\d(?:0[1-9]|1[0-2])\d{3}  # hep-th/9901001
+    )
+    (?:v\d{1,5})?(?!\w|[.-]\d)
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
-"""An id: alone, or in an address that says that it is one of arXiv's, or as the name of a PDF file."""
+"""An id: alone, or in an address that says that it is one of arXiv's, or as the name of a PDF
+file."""
 
 _DOI = re.compile(
     r"(?:^|doi\.org/|\bdoi[:=]?\s{0,9})(10\.(?!48550/)\d{4,9}/[!$-;=@-z~]+(?<![.,;)]))",
@@ -106,17 +116,27 @@ def make_refusal() -> ConfigurationError:
 
 
 def make_paper(entry: Mapping[str, object], collection: str = "") -> LibraryPaper | None:
-    """Make a paper of the fields of an entry; None if it has no title, no id at arXiv and no DOI."""
+    """Make a paper of the fields of an entry; None if it has no title, no arXiv id and no DOI."""
     fields = {fold_name(name): list(_list_texts(value)) for name, value in entry.items()}
-    titles = [fields[name][0] for name in _TITLES if fields.get(name)]
-    title = ": ".join(filter(None, map(_clean, [*titles[:1], *fields.get("subtitle", ())[:1]])))
-    abstract = next((fields[name] for name in _ABSTRACTS if fields.get(name)), [])
-    told = _clean(" ".join(dict.fromkeys(abstract)))
+    titles = _find_field(fields, _TITLES)
+    subtitles = _find_field(fields, ("subtitle",))
+    parts = [_clean(text) for text in (*titles[:1], *subtitles[:1])]
+    title = ": ".join([part for part in parts if part])
+    abstracts = dict.fromkeys(_find_field(fields, _ABSTRACTS))
+    told = _clean(" ".join(abstracts))
     arxiv_id = next(_find_own(fields, _IDS, list_ids), None)
     doi = next(_find_own(fields, _DOIS, list_dois), "")
     if not (title or arxiv_id or doi):
         return None
     return LibraryPaper(title[:_LONGEST_TITLE], told, arxiv_id, doi, collection)
+
+
+def _find_field(fields: Mapping[str, list[str]], names: Iterable[str]) -> list[str]:
+    """Return the texts of the first of some fields that has any."""
+    for name in names:
+        if fields.get(name):
+            return fields[name]
+    return []
 
 
 def fold_name(name: object) -> str:
@@ -145,17 +165,21 @@ def _find_own(
     for name in names:
         for text in fields.get(name, ()):
             for clause in _CLAUSES.split(_MARKUP.sub("", text)):
-                for found, named in list_named(clause):
-                    before = found.string[: found.start()].rpartition(" ")[0]
-                    words = _LETTERS.findall(before.lower())
-                    if _OWN_WORDS.issuperset(words):
-                        yield named
-                    break
+                named = next(list_named(clause), None)  # what comes later is another paper's
+                if named and _is_own(named[0]):
+                    yield named[1]
+
+
+def _is_own(found: re.Match[str]) -> bool:
+    """Whether the words before a name leave it the paper's own."""
+    before = found.string[: found.start()].rpartition(" ")[0]
+    return _OWN_WORDS.issuperset(_LETTERS.findall(before.lower()))
 
 
 def list_ids(text: str) -> Iterator[tuple[re.Match[str], ArxivId]]:
     """Yield the ids of arXiv's in a text, plain or in an address or a path, and where they are."""
-    for found in _ID.finditer(_BIBCODE.sub(r"arxiv:\1.\2 ", text)):
+    with_ids = _BIBCODE.sub(r"arxiv:\1.\2 ", text)
+    for found in _ID.finditer(with_ids):
         id_ = ArxivId.parse(found[1].lower())
         if id_.is_possible:
             yield found, id_
@@ -163,9 +187,11 @@ def list_ids(text: str) -> Iterator[tuple[re.Match[str], ArxivId]]:
 
 def list_dois(text: str) -> Iterator[tuple[re.Match[str], str]]:
     """Yield the DOIs in a text, in small letters, and where they are."""
-    for found in _DOI.finditer(unquote(text.replace("\\", "")).strip()):
+    plain = unquote(text.replace("\\", "")).strip()
+    for found in _DOI.finditer(plain):
         yield found, found[1].lower()
 
 
 def _clean(text: str) -> str:
-    return " ".join(_UNSTORABLE.sub(" ", unescape(_MARKUP.sub("", text))).split())
+    plain = unescape(_MARKUP.sub("", text))
+    return " ".join(_UNSTORABLE.sub(" ", plain).split())

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import itemgetter
 
 from digest.interest import bibtex
 from digest.interest.entries import MOST_ENTRIES, NO_PAPERS, Entry, make_paper, make_refusal
@@ -23,13 +22,17 @@ from digest.model.libraries import LibraryPaper, LibraryReading
 
 _MOST_TROUBLES = 100
 _HINT = (
-    "A library is BibTeX, RIS, CSL-JSON or CSV, an export of EndNote (.enw), PubMed (.nbib) or Web of Science,"
-    " or a text file with an arXiv id or address on each line."
+    "A library is BibTeX, RIS, CSL-JSON or CSV, an export of EndNote (.enw), PubMed (.nbib) or Web"
+    " of Science, or a text file with an arXiv id or address on each line."
 )
 
 _PACKED = "Export the library as BibTeX or RIS: as text, and not packed."
 _ANY_EXPORT = "Export the library as BibTeX, RIS or CSL-JSON."
 _ADDRESSES = "Save the addresses of the papers as a text file, one on each line."
+_LATEX = (
+    r"(?sm)(?:.*^)?[ \t]*+"
+    r"\\(?:documentclass|begin\{thebibliography|bibitem|bibdata|refsection)"
+)
 _REFUSED = (
     (r"%PDF-", "a PDF file", "Give a text file with the arXiv id of each paper on a line."),
     (r"PK\x03\x04", "a zip file, as those of Word and Excel are", _PACKED),
@@ -60,7 +63,7 @@ _REFUSED = (
     ),
     (r"\s*+<", "XML", _ANY_EXPORT),
     (
-        r"(?sm)(?:.*^)?[ \t]*+\\(?:documentclass|begin\{thebibliography|bibitem|bibdata|refsection)",
+        _LATEX,
         "a file of LaTeX",
         "Give the BibTeX file (.bib) from which it was made.",
     ),
@@ -95,7 +98,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[str], Iterator[Entry]]], ...] = (
 def read_library(name: str, content: bytes) -> LibraryReading:
     """Read the file of a library. What is spoiled in one entry costs none of the others.
 
-    Raise `ConfigurationError`: it is over a limit, or of another form, or no paper in it can be read.
+    Raise `ConfigurationError`: it is over a limit, or of another form, or no paper in it can be
+    read.
     """
     try:
         return _read(content)
@@ -145,6 +149,11 @@ def _decode(line: bytes) -> str:
 
 def _read_entries(text: str) -> Iterator[Entry]:
     """Read the form of which a sign comes first in a text; without any it is a list."""
-    found = [(sign.start(), read) for start, read in _FORMS if (sign := start.search(text))]
-    read = min(found, key=itemgetter(0), default=(0, read_lines))[1]
+    read: Callable[[str], Iterator[Entry]] = read_lines
+    first = len(text)
+    for sign, read_form in _FORMS:
+        found = sign.search(text)
+        if found and found.start() < first:
+            first = found.start()
+            read = read_form
     return read(text)

@@ -1,4 +1,4 @@
-"""Reads the forms of libraries beside BibTeX: those with tags, JSON, tables, and lists of ids. Pure."""
+"""Reads the forms of libraries beside BibTeX: with tags, JSON, tables and lists of ids. Pure."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ TAGGED: Final = (
     ("RT", r"RT [A-Z][a-z]", r"([A-Z][A-Z0-9])(?: |$)", _RIS),
     ("0", r"%0 [A-Z]", r"%(\S)(?: |$)", _ENDNOTE),
 )
-"""RIS (some programs write one blank for two), PubMed's .nbib, Web of Science, RefWorks, and EndNote's .enw.
+"""RIS, PubMed's .nbib, Web of Science, RefWorks, and EndNote's .enw.
 
-Of each: the tag with which a record begins, how that line and how any tag looks, and what tags say that are not
-called as fields are. Cited references, and comments on a paper, have tags that nobody reads.
+In RIS some programs write one blank for two. Of each: the tag with which a record begins, how that
+line and how any tag looks, and what tags say that are not called as fields are. Cited references,
+and comments on a paper, have tags that nobody reads.
 """
 
 _JSON_LINES: Final = re.compile(r"\s*+\{[^\n]*\}[ \t]*\n\s*+\{")
@@ -57,13 +58,20 @@ _HOLDERS: Final = frozenset(
         *("response", "result", "resultlist", "results", "works"),
     )
 )
-"""Where databases and programs have the papers in what they answer; a paper's own references are elsewhere."""
+"""Where databases and programs have the papers in what they answer; a paper's own references are
+elsewhere."""
 
 TABLE_START = re.compile(
-    r"\A(?:[^\n]*\n){0,2}?(?=[^\n{}=@]*$)"
-    r'(?=(?:[^\n]*[,;\t])?"?(?:(?:document |article |paper )?title|ti|doi|url|arxiv.?id)"?(?:[,;\t]|$))'
-    r"(?=[^,;\t\n]*([,;\t]))",
-    re.IGNORECASE | re.MULTILINE,
+    r"""
+    \A(?:[^\n]*\n){0,2}?(?=[^\n{}=@]*$)
+    (?=
+        (?:[^\n]*[,;\t])?"?
+        (?:(?:document[ ]|article[ ]|paper[ ])?title|ti|doi|url|arxiv.?id)  # "Document Title"
+        "?(?:[,;\t]|$)
+    )
+    (?=[^,;\t\n]*([,;\t]))  # the sign between the columns
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 """The lines before that which names a table's columns, and the sign between these."""
 
@@ -89,7 +97,7 @@ def read_tagged(first: str, tag: str, names: Mapping[str, str], text: str) -> It
 
 
 def read_json(text: str) -> Iterator[Entry]:
-    """Yield the items of CSL-JSON, of what programs and databases write, or of JSON on each line."""
+    """Yield the items of CSL-JSON, of what programs and databases write, or of lines of JSON."""
     lines = text.split("\n") if _JSON_LINES.match(text) else [text]
     items: list[Mapping[str, object]] = []
     for number, line in enumerate(lines, 1):
@@ -128,7 +136,7 @@ def _list_items(read: object) -> Iterator[Mapping[str, object]]:
 
 
 def read_table(text: str) -> Iterator[Entry]:
-    """Yield the rows of a table whose first line names its columns: CSV, or with semicolons or tabs."""
+    """Yield the rows of a table whose first line names its columns, between , or ; or tabs."""
     head = TABLE_START.match(text)
     before = head.end() if head else 0
     sign = head[1] if head else ","
@@ -150,7 +158,10 @@ def read_table(text: str) -> Iterator[Entry]:
 
 
 def read_lines(text: str) -> Iterator[Entry]:
-    """Yield the ids, addresses and DOIs of a list that has one on most of its lines; # begins a comment."""
+    """Yield the ids, addresses and DOIs of a list that has one on most of its lines.
+
+    # begins a comment.
+    """
     lines: list[tuple[int, list[str]]] = []
     sound = 0
     for number, line in enumerate(text.split("\n"), 1):

@@ -1,7 +1,8 @@
 """Reads the libraries of live subscriptions again if they changed, and completes their papers.
 
-A file is read at each check of arXiv, Zotero once a day. What can't be read keeps its last state. A paper has its
-title and abstract from the store, else from its library, else from arXiv, which is asked for each id once.
+A file is read at each check of arXiv, Zotero once a day. What can't be read keeps its last state. A
+paper has its title and abstract from the store, else from its library, else from arXiv, which is
+asked for each id once.
 """
 
 from __future__ import annotations
@@ -58,8 +59,11 @@ _log = logging.getLogger("digest.interest")
 _REQUESTS: Final = 5
 """Requests of a run for abstracts that libraries lack: 500 papers."""
 
-_ZOTERO_EVERY, _ZOTERO_AGAIN = timedelta(days=1), timedelta(hours=1)
-"""How often Zotero is asked, and how soon again if it could not be read."""
+_ZOTERO_EVERY = timedelta(days=1)
+"""How often Zotero is asked."""
+
+_ZOTERO_AGAIN = timedelta(hours=1)
+"""How soon it is asked again if it could not be read."""
 
 _ZOTERO_SECONDS = 60.0
 _ZOTERO_BYTES = 10_000_000
@@ -89,14 +93,15 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
         polled: what the check of arXiv just came to; if it failed, arXiv is asked for nothing more.
         asks_again: ask Zotero at once if it could not be read.
     """
-    report, now = LibraryReport(), site.clock.now()
+    report = LibraryReport()
+    now = site.clock.now()
     with site.store.read() as conn:
         named = load_sources(conn)
         held = load_states(conn)
-    libraries = (held.get(source, StoredLibrary(0, source)) for source in named)
+    libraries = [held.get(source, StoredLibrary(0, source)) for source in named]
     due = [library for library in libraries if _is_due(library, now, asks_again=asks_again)]
     until = monotonic() + _ALL_SECONDS
-    for library in sorted(due, key=lambda one: one.trouble != ""):  # what was slow comes last
+    for library in sorted(due, key=_had_trouble):  # what was slow comes last
         left = until - monotonic()
         if left <= 0:
             name = name_source(site.config, library.source)
@@ -104,46 +109,54 @@ def read_libraries(site: Site, polled: PollReport, *, asks_again: bool = False) 
             report.troubles.append(f"{name} was not read: {took}. The next check reads it.")
         else:
             _read(site, report, library, now, left)
-    unnamed = [source for source in held if source not in named and not source.startswith(LIKES)]
+    likes = [source for source in held if source.startswith(LIKES)]
+    unnamed = held.keys() - {*named, *likes}
     if unnamed:
         with site.store.begin() as conn:
-            delete_libraries(conn, unnamed)
+            delete_libraries(conn, sorted(unnamed))
     if not polled.failures and (polled.was_due or report.read):
         _ask_arxiv(site, report)
-    if named or any(source.startswith(LIKES) for source in held):
+    if named or likes:
         _count_words(site, now, again=polled.was_due)
     return report
+
+
+def _had_trouble(library: StoredLibrary) -> bool:
+    return library.trouble != ""
 
 
 def store_library(
     site: Site, polled: PollReport, source: str, reading: LibraryReading | None
 ) -> None:
-    """Store one library, if it has changed since it was stored, completed from fetched papers and by arXiv."""
-    if reading is not None:  # without all papers, the next call must complete it as well
-        _save(
-            site,
-            source,
-            replace(reading, version="") if polled.failures else reading,
-            site.clock.now(),
-        )
+    """Store one library, if it has changed since it was stored.
+
+    It is completed from fetched papers and by arXiv.
+    """
+    now = site.clock.now()
+    if reading is not None and polled.failures:
+        # Without all papers, the next call must complete it as well.
+        _save(site, source, replace(reading, version=""), now)
+    elif reading is not None:
+        _save(site, source, reading, now)
     if not polled.failures:
         _ask_arxiv(site, LibraryReport(), source)
     _count_words(site, site.clock.now(), again=polled.was_due)
 
 
 def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> None:
+    troubles = reading.troubles
     with site.store.read() as conn:
         papers = merge_duplicates(complete(conn, reading.papers))
     with site.store.begin() as conn:
-        save_library(
-            conn, source, papers, at=now, version=reading.version, troubles=reading.troubles
-        )
+        save_library(conn, source, papers, at=now, version=reading.version, troubles=troubles)
 
 
 def _is_due(library: StoredLibrary, now: datetime, *, asks_again: bool) -> bool:
     if not library.source.startswith(ZOTERO) or library.asked_at is None:
         return True
-    pause = _ZOTERO_AGAIN * (not asks_again) if library.trouble else _ZOTERO_EVERY
+    if library.trouble and asks_again:
+        return True
+    pause = _ZOTERO_AGAIN if library.trouble else _ZOTERO_EVERY
     return now - library.asked_at >= pause
 
 
@@ -164,16 +177,16 @@ def _read(
 def _try_reading(
     config: Config, clock: Clock, had: StoredLibrary, left: float = _ALL_SECONDS
 ) -> tuple[LibraryReading | None, str]:
-    """Return what was read if it has changed, and why it can't be read, with what to do about it."""
-    name = f"{had.source}: " if had.source.startswith(ZOTERO) else ""
+    """Return what was read if it has changed, and why it can't be read, with what to do."""
     try:
         return read_source(config, clock, had.source, had.version, left=left), ""
     except (ConfigurationError, OutsideError) as error:
-        helps = (
-            isinstance(error, ConfigurationError) or had.read_at is None
-        )  # else it is asked again, unbidden
-        return None, make_storable(f"{name}{error.message}. {error.hint * helps}".rstrip(". "))
-    except Exception as error:  # noqa: BLE001 - a form that nobody foresaw concerns this library alone: the run goes on
+        name = f"{had.source}: " if had.source.startswith(ZOTERO) else ""
+        # What could be read before, and fails outside, is asked again, unbidden.
+        needs_help = isinstance(error, ConfigurationError) or had.read_at is None
+        hint = error.hint if needs_help else ""
+        return None, make_storable(f"{name}{error.message}. {hint}".rstrip(". "))
+    except Exception as error:  # noqa: BLE001 - a form that nobody foresaw stops no run
         _log.exception("a library can't be read")
         form = f"its content is of an unexpected form ({type(error).__name__})"
         return None, f"{name_source(config, had.source)} can't be read: {form}"
@@ -225,38 +238,61 @@ def describe_trouble(config: Config, library: StoredLibrary, now: datetime) -> s
 
 
 def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPaper]:
-    """Return papers of a library with the title, abstract and id under which they are stored, if they are."""
+    """Return papers of a library with the title, abstract and id under which they are stored."""
     known = find_known(conn, papers)
-    found = (
-        (paper, known.get(str(paper.arxiv_id or "")) or known.get(paper.doi)) for paper in papers
-    )
-    return [
-        replace(stored, doi=paper.doi, collection=paper.collection) if stored else paper
-        for paper, stored in found
-    ]
+    completed = []
+    for paper in papers:
+        stored = known.get(str(paper.arxiv_id or "")) or known.get(paper.doi)
+        if stored:
+            completed.append(replace(stored, doi=paper.doi, collection=paper.collection))
+        else:
+            completed.append(paper)
+    return completed
 
 
 def merge_duplicates(held: Sequence[LibraryPaper]) -> list[LibraryPaper]:
-    """Return each paper of a library once: two with one id, DOI or title are one, but not if their ids differ."""
-    joined, places = list[LibraryPaper](), dict[object, int]()
+    """Return each paper of a library once.
+
+    Two with one id, DOI or title are one, but not if their ids differ.
+    """
+    merged: list[LibraryPaper] = []
+    places: dict[object, int] = {}
     for paper in held:
-        names = list(filter(None, (paper.arxiv_id, paper.doi, fold_title(paper.title))))
-        same, ids = (places[name] for name in names if name in places), (None, paper.arxiv_id)
-        place = next(
-            (n for n in same if joined[n].arxiv_id in ids or not paper.arxiv_id), len(joined)
-        )
-        had = joined[place] if place < len(joined) else paper
-        kept = max(had, paper, key=lambda one: (one.abstract != "", one.title != ""))
-        id_, doi = had.arxiv_id or paper.arxiv_id, had.doi or paper.doi
-        joined[place : place + 1] = [
-            replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)
-        ]
+        names = [name for name in (paper.arxiv_id, paper.doi, fold_title(paper.title)) if name]
+        same = [places[name] for name in names if name in places]
+        place = next((one for one in same if _may_be_one(merged[one], paper)), len(merged))
+        if place == len(merged):
+            merged.append(paper)
+        else:
+            merged[place] = _merge(merged[place], paper)
         places |= dict.fromkeys(names, place)
-    return joined
+    return merged
+
+
+def _may_be_one(had: LibraryPaper, paper: LibraryPaper) -> bool:
+    """Whether the ids of two papers may be those of one."""
+    if had.arxiv_id is None or not paper.arxiv_id:
+        return True
+    return had.arxiv_id == paper.arxiv_id
+
+
+def _merge(had: LibraryPaper, paper: LibraryPaper) -> LibraryPaper:
+    """Return one paper of two: the text of the one that has more, and all their names."""
+    kept = max(had, paper, key=_rate)
+    id_ = had.arxiv_id or paper.arxiv_id
+    doi = had.doi or paper.doi
+    return replace(kept, arxiv_id=id_, doi=doi, collection=had.collection)
+
+
+def _rate(paper: LibraryPaper) -> tuple[bool, bool]:
+    return paper.abstract != "", paper.title != ""
 
 
 def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
-    """Ask for papers of which only the id or the title is known. The answers belong to the libraries alone."""
+    """Ask for papers of which only the id or the title is known.
+
+    The answers belong to the libraries alone.
+    """
     with site.store.read() as conn:
         ids = load_unasked(conn, _REQUESTS * IDS_LIMIT, source)
     if not ids:
@@ -268,9 +304,8 @@ def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
         try:
             papers = fetch_texts(site.client, some)
         except ArxivError as error:
-            report.troubles.append(
-                f"{error.message}. The next run asks for the abstracts of libraries again."
-            )
+            again = "The next run asks for the abstracts of libraries again."
+            report.troubles.append(f"{error.message}. {again}")
             break
         found += len(papers)
         with site.store.begin() as conn:
@@ -280,31 +315,43 @@ def _ask_arxiv(site: Site, report: LibraryReport, source: str = "") -> None:
 
 def fetch_texts(client: ArxivClient, ids: Sequence[ArxivId]) -> dict[ArxivId, LibraryPaper]:
     """Ask arXiv for papers by id; those it does not know are missing. May raise `ArxivError`."""
-    found = (paper for fetched in fetch_papers(client, ids) for paper in fetched.page.papers)
-    return {paper.id: LibraryPaper(paper.title, paper.abstract, paper.id) for paper in found}
+    texts = {}
+    for fetched in fetch_papers(client, ids):
+        for paper in fetched.page.papers:
+            texts[paper.id] = LibraryPaper(paper.title, paper.abstract, paper.id)
+    return texts
 
 
 def _count_words(site: Site, now: datetime, *, again: bool) -> None:
-    """Count words if it was not done; `again` if that is long ago, or was over half of what is stored now."""
+    """Count words if that was not done yet.
+
+    `again`: also if it is long ago, or was over no more than half of what is stored now.
+    """
     with site.store.read() as conn:
         row = load_counts(conn)
         if row is not None and not again:
             return
         stored = count_papers(conn)
-        is_due = row is None or now - row.made_at >= _COUNTS_LAST or stored >= 2 * row.papers
-        texts = load_texts(conn, limit=_COUNTED) if is_due else ()
-    if texts:
-        from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
+        is_old = row is not None and now - row.made_at >= _COUNTS_LAST
+        if not (row is None or is_old or stored >= 2 * row.papers):
+            return
+        texts = load_texts(conn, limit=_COUNTED)
+    if not texts:
+        return
+    from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
 
-        site.progress.begin("match", "how rare words are")
-        counts = Weights().count(texts).to_bytes()
-        with site.store.begin() as conn:
-            save_counts(conn, counts, stored, now)
-        site.progress.end("match", "counted")
+    site.progress.begin("match", "how rare words are")
+    counts = Weights().count(texts).to_bytes()
+    with site.store.begin() as conn:
+        save_counts(conn, counts, stored, now)
+    site.progress.end("match", "counted")
 
 
 def read_anew(config: Config, clock: Clock, store: Store | None, source: str) -> StoredLibrary:
-    """Return a library as a run would store it now. Zotero is asked only before its first reading."""
+    """Return a library as a run would store it now.
+
+    Zotero is asked only before its first reading.
+    """
     with store.read() if store else nullcontext() as conn:
         held = load_libraries(conn, [source]) if conn else {}
         had = held.get(source, StoredLibrary(0, source))
@@ -313,8 +360,10 @@ def read_anew(config: Config, clock: Clock, store: Store | None, source: str) ->
         reading, trouble = _try_reading(config, clock, had)
         if reading is None:
             return replace(had, trouble=trouble)
-        papers = merge_duplicates(complete(conn, reading.papers) if conn else reading.papers)
-        kept = load_answers(conn, papers) if conn else map(StoredLibraryPaper, papers)
+        if conn:
+            kept = load_answers(conn, merge_duplicates(complete(conn, reading.papers)))
+        else:
+            kept = [StoredLibraryPaper(paper) for paper in merge_duplicates(reading.papers)]
         return replace(
             had, read_at=clock.now(), trouble="", troubles=reading.troubles, papers=tuple(kept)
         )
@@ -325,22 +374,23 @@ def check_library(
 ) -> tuple[date | None, list[tuple[LibraryPaper, bool]]]:
     """Leave each paper of a library out in turn: do the others bring it to the top tenth of a day?
 
-    The day is the newest with enough stored papers. If there is none, None is for the newest papers of all.
+    The day is the newest with enough stored papers. If there is none, None is for the newest papers
+    of all.
 
     Raise `UsageError`: the library has too few papers, or words were not counted yet.
     """
     from digest.interest.nearness import Interest, find_least, measure_each_without  # noqa: PLC0415 - as above
 
-    weights, texts = load_weights(conn), [(paper.title, paper.abstract) for paper in held]
+    weights = load_weights(conn)
+    texts = [(paper.title, paper.abstract) for paper in held]
     if len(held) <= 1 or not weights.papers:
-        hint = (
-            "`digest library show` shows what there is."
-            if weights.papers
-            else "`digest run` counts words."
-        )
+        hint = "`digest library show` shows what there is."
+        if not weights.papers:
+            hint = "`digest run` counts words."
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
     announced = count_announced(conn, date.min, date.max)
-    day = max((day for day, papers in announced.items() if papers >= FEW), default=None)
+    full_days = [day for day, papers in announced.items() if papers >= FEW]
+    day = max(full_days, default=None)
     compared = load_texts(conn, day=day) if day else load_texts(conn, limit=YARDSTICK)
     least = find_least(Interest(weights, texts).measure(compared))
     others = measure_each_without(weights, texts)

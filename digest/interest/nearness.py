@@ -3,18 +3,18 @@
     weights = Weights().count(stored)
     Interest(weights, near=library).measure(papers)
 
-A paper is a vector with a number for each stem, and for each pair of stems with nothing but stop words between
-them. Two papers are as near as the cosine of their vectors. Weights are rounded to integers once, and all that
-follows is exact: two machines put papers in the same order.
+A paper is a vector with a number for each stem, and for each pair of stems with nothing but stop
+words between them. Two papers are as near as the cosine of their vectors. Weights are rounded to
+integers once, and all that follows is exact: two machines put papers in the same order.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, zip_longest
 from math import log
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +28,23 @@ Numbers: TypeAlias = NDArray[np.int64]
 PaperText: TypeAlias = tuple[str, str]
 """Title and abstract, as arXiv has them."""
 
+_Key = TypeVar("_Key", int, Numbers)
+"""The key of a stem, or of each of many."""
+
 _BUCKETS = 262_139
 """Stems and pairs are counted in that many buckets; a prime, so that they spread."""
 
-_FINE, _UNIT = 2**7, 2**20
-"""What 1 is as an integer: of a weight, and of a vector's length."""
+_FINE = 2**7
+"""What 1 is of a weight, as an integer."""
 
-_KEY_BITS, _SHIFT = 40, 8
-"""A stem's key has 32 bits. A pair's has more, from both: the first is shifted, so that their order counts."""
+_UNIT = 2**20
+"""How long the vector of a paper is, as an integer."""
+
+_KEY_BITS = 40
+"""Bits that a key may have. A stem's has 32. A pair's has more, from both stems."""
+
+_SHIFT = 8
+"""How far the first stem of a pair is shifted, so that their order counts."""
 
 _AT_ONCE = 64
 """Papers counted or compared at a time, so that little memory is held."""
@@ -50,36 +59,46 @@ class _Keys(dict[str, int]):
 
 
 def _cut(raw: str) -> list[str]:
-    return cut_words("".join([piece.text for piece in parse_words(raw)]))
+    texts = [piece.text for piece in parse_words(raw)]
+    return cut_words("".join(texts))
+
+
+def _pair(first: _Key, second: _Key) -> _Key:
+    """Return the key of two stems, one after the other."""
+    return first << _SHIFT ^ second
 
 
 class Texts:
     """Titles and abstracts, read once: which stems and pairs each paper has.
 
-    `papers`: of each paper the words of its title and abstract, as `PaperIndex.list_texts` yields them.
-
     Attributes:
         size: how many papers.
-        papers, keys, times: of each entry the number of its paper (from 0 on, growing), the key of its stem or
-            pair, and how often the paper has it.
+        papers, keys, times: of each entry the number of its paper (from 0 on, growing), the key of
+            its stem or pair, and how often the paper has it.
     """
 
     def __init__(self, papers: Iterable[Iterable[Sequence[str]]]) -> None:
-        find_key, keys, lengths = _Keys().__getitem__, list[int](), [0]
+        """Read the words of titles and abstracts, as `PaperIndex.list_texts` yields them."""
+        find_key = _Keys().__getitem__
+        keys: list[int] = []
+        ends = [0]
         for texts in papers:
             for words in texts:
-                keys += [*filter(None, map(find_key, words)), 0]  # no pair bridges two texts
-            lengths.append(len(keys))
-        self.size = len(lengths) - 1
-        stems, numbers = np.array(keys, np.int64), np.repeat(np.arange(self.size), np.diff(lengths))
-        entries, pairs = (
-            numbers << _KEY_BITS | stems,
-            numbers[1:] << _KEY_BITS | stems[:-1] << _SHIFT ^ stems[1:],
-        )
+                keys += filter(None, map(find_key, words))
+                keys.append(0)  # no pair bridges two texts
+            ends.append(len(keys))
+        self.size = len(ends) - 1
+        stems = np.array(keys, np.int64)
+        lengths = np.diff(ends)
+        numbers = np.repeat(np.arange(self.size), lengths) << _KEY_BITS
+        singles = numbers | stems
+        pairs = numbers[1:] | _pair(stems[:-1], stems[1:])
         is_word = stems > 0
-        every = np.concatenate([entries[is_word], pairs[is_word[:-1] & is_word[1:]]])
+        is_pair = is_word[:-1] & is_word[1:]
+        every = np.concatenate([singles[is_word], pairs[is_pair]])
         entries, self.times = np.unique(every, return_counts=True)
-        self.papers, self.keys = entries >> _KEY_BITS, entries & 2**_KEY_BITS - 1
+        self.papers = entries >> _KEY_BITS
+        self.keys = entries & (2**_KEY_BITS - 1)
 
     @classmethod
     def read(cls, papers: Iterable[PaperText]) -> Texts:
@@ -94,16 +113,24 @@ class Weights:
     def __init__(self, counts: Numbers | None = None) -> None:
         self._counts = np.zeros(_BUCKETS + 1, np.int64) if counts is None else counts
         self.papers = int(self._counts[-1])
-        logs = [log((self.papers + 1) / (count + 1)) for count in range(self._counts.max() + 1)]
-        self._weights = np.array([max(1, round(_FINE * (1 + one))) for one in logs])
+        most = self._counts.max()
+        self._weights = np.array([self._weigh_stem(count) for count in range(most + 1)])
+
+    def _weigh_stem(self, count: int) -> int:
+        """Return the weight of a stem or pair that so many of the counted papers have."""
+        rarity = log((self.papers + 1) / (count + 1))
+        return max(1, round(_FINE * (1 + rarity)))
 
     def count(self, papers: Iterable[PaperText]) -> Weights:
         """Return these weights with more papers counted."""
-        coming, counts = iter(papers), self._counts.copy()
-        while (texts := Texts.read(islice(coming, _AT_ONCE))).size:
+        counts = self._counts.copy()
+        coming = iter(papers)
+        while True:
+            texts = Texts.read(islice(coming, _AT_ONCE))
+            if not texts.size:
+                return Weights(counts)
             counts += np.bincount(texts.keys % _BUCKETS, minlength=_BUCKETS + 1)
             counts[-1] += texts.size
-        return Weights(counts)
 
     def to_bytes(self) -> bytes:
         """Return what was counted, packed."""
@@ -112,123 +139,193 @@ class Weights:
     @classmethod
     def from_bytes(cls, blob: bytes) -> Weights:
         """Return the weights that were packed."""
-        return cls(np.frombuffer(zlib.decompress(blob), "<u4").astype(np.int64))
+        counts = np.frombuffer(zlib.decompress(blob), "<u4")
+        return cls(counts.astype(np.int64))
 
     def weigh(self, texts: Texts) -> Numbers:
         """Return the number of each entry; each paper's vector is `_UNIT` long."""
-        often = [log(times or 1) for times in range(int(texts.times.max(initial=0)) + 1)]
-        numbers: Numbers = np.array([round(_FINE * (1 + one)) for one in often])[texts.times]
-        numbers *= self._weights[self._counts[texts.keys % _BUCKETS]]
+        most = int(texts.times.max(initial=0))
+        often = [log(times or 1) for times in range(most + 1)]
+        by_times = np.array([round(_FINE * (1 + one)) for one in often])
+        counts = self._counts[texts.keys % _BUCKETS]
+        numbers: Numbers = by_times[texts.times] * self._weights[counts]
         squares = np.bincount(texts.papers, numbers * numbers, texts.size)  # below 2**53, so exact
-        found: Numbers = numbers * _UNIT // np.sqrt(squares).astype(np.int64)[texts.papers]
-        return found
+        lengths = np.sqrt(squares).astype(np.int64)
+        scaled: Numbers = numbers * _UNIT // lengths[texts.papers]
+        return scaled
+
+
+class _Shared(NamedTuple):
+    """The entries of some papers that the library has, too.
+
+    Attributes:
+        entries: their places among the entries of these papers.
+        counts: how many papers of the library have each of them.
+        others: the places of those in the library, one after the other.
+    """
+
+    entries: Numbers
+    counts: Numbers
+    others: Numbers
 
 
 class Interest:
-    """What somebody cares about: papers of a library, and `unlike` them others that count against, by half."""
+    """What somebody cares about: the papers of a library.
+
+    Others, `unlike` them, count against it by half.
+    """
 
     def __init__(
         self, weights: Weights, near: Sequence[PaperText], unlike: Sequence[PaperText] = ()
     ) -> None:
         texts = Texts.read([*near, *unlike])
         order = np.argsort(texts.keys, kind="stable")
-        self._weights, self._near, self._size = weights, len(near), texts.size
-        self._keys, self._papers, self._numbers = (
-            column[order] for column in (texts.keys, texts.papers, weights.weigh(texts))
-        )
+        self._weights = weights
+        self._near = len(near)
+        self._size = texts.size
+        self._keys = texts.keys[order]
+        self._papers = texts.papers[order]
+        self._numbers = weights.weigh(texts)[order]
 
     def measure(self, papers: Sequence[PaperText] | Texts) -> list[int]:
-        """Return how near each paper is, to one of several interests or to many papers of the library.
+        """Return how near each paper is to one of several interests, or to much of the library.
 
         Its nearest paper counts in full, the second by half, the third by a third, and so on.
         """
         texts = papers if isinstance(papers, Texts) else Texts.read(papers)
         measured: list[int] = []
         for alike in self.compare_in_parts(texts):
+            more = _add_up(alike[:, : self._near])
             less = _add_up(alike[:, self._near :]) // 2
-            measured += map(int, _add_up(alike[:, : self._near]) - less)
+            measured += (more - less).tolist()
         return measured
 
     def find_nearest(self, paper: PaperText) -> int | None:
         """Return the number of the library's nearest paper; None if nothing is shared."""
-        alike = self.compare(Texts.read([paper]))[0, : self._near]
+        compared = self.compare(Texts.read([paper]))
+        alike = compared[0, : self._near]
         return int(alike.argmax()) if alike.any() else None
 
     def explain(self, paper: PaperText) -> list[tuple[str, float]]:
-        """Return the three words that carry the nearness to the three nearest papers, and their shares of it.
+        """Return the three words that carry the nearness to the three nearest papers.
 
-        They are as the paper first writes them. A pair of words takes the shares of both and may be one of three.
+        Each comes with its share of it, and as the paper first writes it. A pair of words takes the
+        shares of both and may be one of three.
         """
         texts = Texts.read([paper])
-        nearest = np.argsort(-self.compare(texts)[0, : self._near], kind="stable")[:3]
-        entries, counts, others = self._join(texts, 0)
-        numbers = self._numbers[others] * np.isin(self._papers[others], nearest)
-        carried = self._weights.weigh(texts) * np.bincount(
-            np.repeat(entries, counts), numbers, len(texts.keys)
-        )
-        share = dict(
-            zip(texts.keys.tolist(), (carried / max(carried.sum(), 1)).tolist(), strict=True)
-        )
-        shares, find_key = dict[tuple[int, ...], tuple[float, str]](), _Keys().__getitem__
-        for words in map(_cut, paper):
-            keys = [
-                (place, key)
-                for place, word in enumerate(words)
-                if (key := find_key(read_word(word)))
-            ]
-            for (place, first), (after, second) in pairwise([*keys, (0, 0)]):
-                shares.setdefault((first,), (share[first], words[place]))
-                if both := share.get(first << _SHIFT ^ second, 0):
-                    both += sum(share[key] for key in {first, second})
-                    shares.setdefault((first, second), (both, " ".join(words[place : after + 1])))
-        best, taken = list[tuple[str, float]](), set[int]()
-        for stems, (carries, written) in sorted(shares.items(), key=lambda one: -one[1][0]):
-            if carries and taken.isdisjoint(stems):
-                best.append((written.replace(EDGE, ""), carries))
-                taken.update(stems)
-        return best[:3]
+        phrases = _list_phrases(paper, self._find_shares(texts))
+        chosen: list[tuple[str, float]] = []
+        taken: set[int] = set()
+        for phrase in sorted(phrases, key=_get_share, reverse=True):
+            if phrase.share and taken.isdisjoint(phrase.stems):
+                taken.update(phrase.stems)
+                chosen.append((phrase.written, phrase.share))
+        return chosen[:3]
+
+    def _find_shares(self, texts: Texts) -> dict[int, float]:
+        """Return by how much each stem and pair of a paper carries it to its three nearest."""
+        alike = self.compare(texts)[0, : self._near]
+        nearest = np.argsort(-alike, kind="stable")[:3]
+        shared = self._join(texts, 0)
+        is_nearest = np.isin(self._papers[shared.others], nearest)
+        numbers = self._numbers[shared.others] * is_nearest
+        entries = np.repeat(shared.entries, shared.counts)
+        sums = np.bincount(entries, numbers, len(texts.keys))
+        carried = self._weights.weigh(texts) * sums
+        shares = carried / max(carried.sum(), 1)
+        return dict(zip(texts.keys.tolist(), shares.tolist(), strict=True))
 
     def compare(self, texts: Texts) -> Numbers:
-        """Return how near each paper is to each of `near`, then of `unlike`: the cosine, 1 as `_UNIT` squared."""
+        """Return how near each paper is to each of `near`, then of `unlike`.
+
+        That is the cosine, where 1 is `_UNIT` squared.
+        """
         none = np.zeros((0, self._size), np.int64)
         return np.concatenate([none, *self.compare_in_parts(texts)])
 
     def compare_in_parts(self, texts: Texts) -> Iterator[Numbers]:
-        """Yield what `compare` returns for a few papers at a time: for all of them it may fill the memory."""
+        """Yield what `compare` returns for a few papers at a time: all may fill the memory."""
         numbers = self._weights.weigh(texts)
         for start in range(0, texts.size, _AT_ONCE):
-            shape = (min(_AT_ONCE, texts.size - start), self._size)
-            entries, counts, others = self._join(texts, start)
-            cells = (
-                np.repeat((texts.papers[entries] - start) * self._size, counts)
-                + self._papers[others]
-            )
-            products = np.repeat(numbers[entries], counts) * self._numbers[others]
-            alike = np.bincount(cells, products, shape[0] * shape[1])  # below 2**53, so exact
-            yield alike.astype(np.int64).reshape(shape)
+            papers = min(_AT_ONCE, texts.size - start)
+            shared = self._join(texts, start)
+            rows = (texts.papers[shared.entries] - start) * self._size
+            cells = np.repeat(rows, shared.counts) + self._papers[shared.others]
+            factors = np.repeat(numbers[shared.entries], shared.counts)
+            products = factors * self._numbers[shared.others]
+            alike = np.bincount(cells, products, papers * self._size)  # below 2**53, so exact
+            yield alike.astype(np.int64).reshape((papers, self._size))
 
-    def _join(self, texts: Texts, start: int) -> tuple[Numbers, Numbers, Numbers]:
-        """Return of some papers the entries that the library has too, how often, and in order which those are."""
+    def _join(self, texts: Texts, start: int) -> _Shared:
+        """Find what some papers, from one on, share with the library."""
         first, last = np.searchsorted(texts.papers, (start, start + _AT_ONCE))
         keys = texts.keys[first:last]
         places = np.searchsorted(self._keys, keys)
         is_shared = np.append(self._keys, 0)[places] == keys
         ends = np.searchsorted(self._keys, keys[is_shared], "right")
         counts = ends - places[is_shared]
-        others = np.arange(counts.sum()) + np.repeat(ends - np.cumsum(counts), counts)
-        return np.flatnonzero(is_shared) + first, counts, others
+        # Of each entry the places before its end: as many as it counts.
+        shifts = np.repeat(ends - np.cumsum(counts), counts)
+        others = np.arange(counts.sum()) + shifts
+        return _Shared(np.flatnonzero(is_shared) + first, counts, others)
+
+
+class _Phrase(NamedTuple):
+    """A word or a pair of words that a paper shares with others, and its share of nearness."""
+
+    stems: tuple[int, ...]
+    share: float
+    written: str
+
+
+def _get_share(phrase: _Phrase) -> float:
+    return phrase.share
+
+
+def _list_phrases(paper: PaperText, shares: Mapping[int, float]) -> list[_Phrase]:
+    """Return each word and pair of words of a paper once, as it is written first."""
+    find_key = _Keys().__getitem__
+    found: dict[tuple[int, ...], _Phrase] = {}
+    for text in paper:
+        words = _cut(text)
+        keys = [find_key(read_word(word)) for word in words]
+        places = [place for place, key in enumerate(keys) if key]
+        for place, after in zip_longest(places, places[1:]):
+            stem_here = keys[place]
+            single = _write_phrase((stem_here,), shares[stem_here], words[place])
+            found.setdefault(single.stems, single)
+            if after is None:
+                continue
+            stems = (stem_here, keys[after])
+            share = shares.get(_pair(*stems), 0)
+            if share:
+                share += sum([shares[key] for key in set(stems)])
+                written = " ".join(words[place : after + 1])
+                found.setdefault(stems, _write_phrase(stems, share, written))
+    return list(found.values())
+
+
+def _write_phrase(stems: tuple[int, ...], share: float, words: str) -> _Phrase:
+    return _Phrase(stems, share, words.replace(EDGE, ""))
 
 
 def _add_up(alike: Numbers) -> Numbers:
-    total: Numbers = (np.sort(alike, axis=1)[:, ::-1] // np.arange(1, alike.shape[1] + 1)).sum(
-        axis=1
-    )
+    """Add up how near papers are: the nearest in full, the second by half, and so on."""
+    nearest_first = np.sort(alike, axis=1)[:, ::-1]
+    parts = nearest_first // np.arange(1, alike.shape[1] + 1)
+    total: Numbers = parts.sum(axis=1)
     return total
 
 
 def find_least(measured: Sequence[int]) -> int:
-    """Return the smallest nearness in the top tenth of an announcement; at least 1: what shares nothing is far."""
-    return max(1, sorted(measured, reverse=True)[(len(measured) - 1) // 10]) if measured else 1
+    """Return the smallest nearness in the top tenth of an announcement.
+
+    It is at least 1: what shares nothing is far.
+    """
+    if not measured:
+        return 1
+    last_of_tenth = (len(measured) - 1) // 10
+    return max(1, sorted(measured, reverse=True)[last_of_tenth])
 
 
 def measure_each_without(weights: Weights, papers: Sequence[PaperText]) -> list[int]:
@@ -236,5 +333,5 @@ def measure_each_without(weights: Weights, papers: Sequence[PaperText]) -> list[
     measured: list[int] = []
     for alike in Interest(weights, papers).compare_in_parts(Texts.read(papers)):
         np.fill_diagonal(alike[:, len(measured) :], 0)
-        measured += map(int, _add_up(alike))
+        measured += _add_up(alike).tolist()
     return measured

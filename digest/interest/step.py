@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from digest.query import PaperIndex
 
 FEW = 30
-"""An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in for it."""
+"""An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in
+for it."""
 
 YARDSTICK = 1_000
 """How many of the newest papers then decide what the top tenth is."""
@@ -41,12 +42,13 @@ YARDSTICK = 1_000
 
 def fold_title(title: str) -> str:
     """Return a title's words, the same however it is typed."""
-    return " ".join(map(read_word, cut_words(to_plain(title))))
+    words = cut_words(to_plain(title))
+    return " ".join(map(read_word, words))
 
 
 def load_weights(conn: Connection) -> Weights:
     """Return what words weigh by what was counted last; all the same before that."""
-    from digest.interest.nearness import Weights  # noqa: PLC0415 - only who has a library pays for numpy
+    from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
 
     row = load_counts(conn)
     return Weights.from_bytes(row.counts) if row else Weights()
@@ -60,14 +62,24 @@ class _Profile:
     held: frozenset[ArxivId | PaperText | str | None]
     interest: Interest
 
-    def name_nearest(self, paper: tuple[str, str]) -> str:
-        """Return the title of the library's paper that is nearest to a title and abstract; "" for none."""
+    def name_nearest(self, paper: PaperText) -> str:
+        """Return the title of the library's paper that is nearest to a paper; "" for none."""
         nearest = self.interest.find_nearest(paper)
         return "" if nearest is None else self.titles[nearest]
 
+    def list_words(self, paper: PaperText) -> tuple[tuple[str, int], ...]:
+        """Return the words that carry the nearness of a paper, with their shares in percent."""
+        words = []
+        for word, share in self.interest.explain(paper):
+            percent = round(100 * share)
+            words.append((word, percent))
+        return tuple(words)
+
     def contains(self, paper: Paper) -> bool:
         """Whether a paper is one of them, by its id or title: it is near to itself alone."""
-        return paper.id in self.held or fold_title(paper.title) in self.held
+        if paper.id in self.held:
+            return True
+        return fold_title(paper.title) in self.held
 
 
 class Interests:
@@ -88,14 +100,11 @@ class Interests:
         if due.id not in self._ordered:
             return None
         subscription = due.subscription
-        readers = {
-            "",
-            self._config.find_reader(subscription) or "",
-        }  # what a reader likes counts for them alone
-        likes = sorted(write_likes_source(due.id, reader) for reader in readers)
-        unknown = {*subscription.library, *subscription.not_like, *likes} - self._libraries.keys()
-        self._libraries |= dict.fromkeys(unknown) | load_libraries(conn, unknown)
-        said = tuple(source for source in likes if self._libraries[source])
+        reader = self._config.find_reader(subscription)
+        readers = {"", reader or ""}  # what a reader likes counts for them alone
+        likes = sorted([write_likes_source(due.id, one) for one in readers])
+        self._load(conn, {*subscription.library, *subscription.not_like, *likes})
+        said = tuple([source for source in likes if self._libraries[source]])
         key = subscription.library, subscription.not_like, said
         if key not in self._profiles:
             near = [*self._list(subscription.library), *self._list(said, Opinion.MORE)]
@@ -103,14 +112,20 @@ class Interests:
             self._profiles[key] = self._make(conn, near, unlike) if near or unlike else None
         return self._profiles[key]
 
+    def _load(self, conn: Connection, sources: set[str]) -> None:
+        """Read libraries that were not read yet; None stands for one that is not stored."""
+        unknown = sources - self._libraries.keys()
+        self._libraries |= dict.fromkeys(unknown)
+        self._libraries |= load_libraries(conn, unknown)
+
     def _list(self, sources: Collection[str], opinion: Opinion | None = None) -> list[LibraryPaper]:
-        held = [library for source in sources if (library := self._libraries[source])]
-        return [
-            one.paper
-            for library in held
-            for one in library.papers
-            if one.opinion is opinion and one.paper.title
-        ]
+        """Return the papers of some libraries that have a title and, if given, that opinion."""
+        papers: list[LibraryPaper] = []
+        for source in sources:
+            library = self._libraries[source]
+            held = library.papers if library else ()
+            papers += [one.paper for one in held if one.opinion is opinion and one.paper.title]
+        return papers
 
     def _make(
         self, conn: Connection, near: Sequence[LibraryPaper], unlike: Sequence[LibraryPaper]
@@ -118,67 +133,78 @@ class Interests:
         from digest.interest.nearness import Interest  # noqa: PLC0415 - as above
 
         self._weights = self._weights or load_weights(conn)
-        texts = [[(paper.title, paper.abstract) for paper in some] for some in (near, unlike)]
-        names = [*(paper.arxiv_id for paper in near), *(fold_title(paper.title) for paper in near)]
-        held = frozenset([*names, *texts[0]])
-        return _Profile(tuple(paper.title for paper in near), held, Interest(self._weights, *texts))
+        near_texts = [_get_text(paper) for paper in near]
+        unlike_texts = [_get_text(paper) for paper in unlike]
+        ids = [paper.arxiv_id for paper in near]
+        titles = [paper.title for paper in near]
+        held = frozenset([*ids, *map(fold_title, titles), *near_texts])
+        return _Profile(tuple(titles), held, Interest(self._weights, near_texts, unlike_texts))
 
     def sort(
         self, conn: Connection, due: DueSubscription, changes: Sequence[StoredChange]
     ) -> list[list[StoredChange]]:
-        """Return in one list the changes of papers, the nearest first; no list without a library or likes."""
+        """Return in one list the changes of papers, the nearest first.
+
+        Without a library or likes there is no list.
+        """
         profile = self.find(conn, due)
         if profile is None:
             return []
-        measured = profile.interest.measure(
-            [(one.paper.title, one.paper.abstract) for one in changes]
-        )
-        order = sorted(
-            range(len(changes)), key=lambda n: (profile.contains(changes[n].paper), -measured[n])
-        )
-        return [[changes[n] for n in order]]
+        measured = profile.interest.measure([_get_text(change.paper) for change in changes])
+
+        def find_place(number: int) -> tuple[bool, int]:
+            return profile.contains(changes[number].paper), -measured[number]
+
+        order = sorted(range(len(changes)), key=find_place)
+        nearest_first = [changes[number] for number in order]
+        return [nearest_first]
 
     def judge(
         self, conn: Connection, due: DueSubscription, entries: Sequence[DigestEntry]
     ) -> dict[ArxivId, Near]:
-        """Say how near the papers of a digest are to what its reader keeps and likes; {} without any of that."""
+        """Say how near the papers of a digest are to what its reader keeps and likes.
+
+        {} if that is nothing. What the reader has is left out: it is near to itself alone.
+        """
         profile = self.find(conn, due)
         if profile is None:
             return {}
-        texts = [(entry.paper.title, entry.paper.abstract) for entry in entries]
-        least = {
-            day: self._find_least(conn, due, profile, day)
-            for day in {entry.announced for entry in entries}
-        }
+        days = {entry.announced for entry in entries}
+        least = {day: self._find_least(conn, due, profile, day) for day in days}
+        texts = [_get_text(entry.paper) for entry in entries]
+        measured = profile.interest.measure(texts)
         found = {}
-        for entry, text, nearness in zip(
-            entries, texts, profile.interest.measure(texts), strict=True
-        ):
-            if not profile.contains(
-                entry.paper
-            ):  # else its reader has it, and it is near to itself alone
-                is_top = nearness >= least[entry.announced]
-                found[entry.paper.id] = Near(
-                    nearness, is_top, profile.name_nearest(text) if is_top else ""
-                )
+        for entry, text, nearness in zip(entries, texts, measured, strict=True):
+            if profile.contains(entry.paper):
+                continue
+            is_top = nearness >= least[entry.announced]
+            title = profile.name_nearest(text) if is_top else ""
+            found[entry.paper.id] = Near(nearness, is_top, title)
         return found
 
     def explain(
         self, conn: Connection, due: DueSubscription, paper: Paper, day: date, *, is_new: bool
     ) -> Near | None:
-        """Say how near a paper of an announcement is, with words, and its place; None if it is in the library."""
+        """Say how near a paper of an announcement is, with words, and its place.
+
+        None if it is in the library.
+        """
         profile = self.find(conn, due)
         if profile is None or profile.contains(paper):
             return None
-        text, texts = (paper.title, paper.abstract), load_texts(conn, day=day) if is_new else []
+        text = _get_text(paper)
+        texts = load_texts(conn, day=day) if is_new else []
         nearness, *others = profile.interest.measure([text, *texts])
+        nearer = [other for other in others if other > nearness]
         title = profile.name_nearest(text)
-        words = tuple(
-            (word, round(100 * share)) for word, share in profile.interest.explain(text) if title
+        return Near(
+            nearness=nearness,
+            is_top=nearness >= self._find_least(conn, due, profile, day),
+            title=title,
+            words=profile.list_words(text) if title else (),
+            place=1 + len(nearer) if others else 0,
+            papers=len(others),
         )
-        place = (1 + sum(one > nearness for one in others)) * bool(others)
-        is_top = nearness >= self._find_least(conn, due, profile, day)
-        return Near(nearness, is_top, title, words, place, len(others))
 
     def _find_least(
         self, conn: Connection, due: DueSubscription, profile: _Profile, day: date
@@ -192,30 +218,44 @@ class Interests:
         if day not in self._days:
             texts = load_texts(conn, day=day)
             self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
-        if (read := self._days[day]) is None:
+        read = self._days[day]
+        if read is None:
+            newest = load_texts(conn, limit=YARDSTICK)
             # If few papers are stored, those of the library are many of them.
-            read = Texts.read(
-                one for one in load_texts(conn, limit=YARDSTICK) if one not in profile.held
-            )
+            read = Texts.read([text for text in newest if text not in profile.held])
         return find_least(profile.interest.measure(read))
 
     def measure_days(
         self, conn: Connection, days: Mapping[date, Sequence[int]], index: PaperIndex
     ) -> dict[date, Mapping[int, int]]:
         """Return for announcements the smallest nearness in their top tenth, by subscription."""
-        dues = load_subscriptions(conn, load_ordered(conn)) if days else []
-        profiles = [(due.id, profile) for due in dues if (profile := self.find(conn, due))]
-        leasts: dict[date, Mapping[int, int]] = {}
+        profiles = self._find_profiles(conn) if days else {}
         if not profiles:
-            return leasts
+            return {}
         from digest.interest.nearness import Texts  # noqa: PLC0415 - as above
 
+        leasts: dict[date, Mapping[int, int]] = {}
         read = list(index.list_texts())
         for day, numbers in days.items():
-            if count_announced(conn, day, day).get(day) == len(numbers) >= FEW:
+            is_whole = count_announced(conn, day, day).get(day) == len(numbers)
+            if is_whole and len(numbers) >= FEW:
                 self._days[day] = Texts(read[number] for number in numbers)
-            of_profile = {
-                id(profile): self._measure_day(conn, profile, day) for _, profile in profiles
-            }
-            leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles}
+            of_profile: dict[int, int] = {}  # several subscriptions may have one
+            for profile in profiles.values():
+                if id(profile) not in of_profile:
+                    of_profile[id(profile)] = self._measure_day(conn, profile, day)
+            leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles.items()}
         return leasts
+
+    def _find_profiles(self, conn: Connection) -> dict[int, _Profile]:
+        """Return what the readers of each subscription keep and like, where that is anything."""
+        profiles = {}
+        for due in load_subscriptions(conn, load_ordered(conn)):
+            profile = self.find(conn, due)
+            if profile:
+                profiles[due.id] = profile
+        return profiles
+
+
+def _get_text(paper: Paper | LibraryPaper) -> PaperText:
+    return paper.title, paper.abstract

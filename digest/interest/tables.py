@@ -1,8 +1,8 @@
-"""The tables of libraries: as they were last read, what readers like, and how often a word is met."""
+"""The tables of libraries: as last read, what readers like, and how often a word is met."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
@@ -17,7 +17,6 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    true,
     update,
 )
 
@@ -39,12 +38,13 @@ LIKES = "likes:"
 """How the source of what somebody likes begins."""
 
 
-_NAMING = (subscriptions.c.library, subscriptions.c.not_like)
-_HAS_LIBRARY = or_(*(column != "" for column in _NAMING))
+_LIKE = subscriptions.c.library
+_NOT_LIKE = subscriptions.c.not_like
+_HAS_LIBRARY = or_(_LIKE != "", _NOT_LIKE != "")
 
 
 def write_likes_source(subscription_id: int, reader: str = "") -> str:
-    """Return the source of what a reader, or the operator (""), likes in a subscription, and what they do not."""
+    """Return the source of what a reader, or the operator (""), likes in a subscription and not."""
     return f"{LIKES}{subscription_id}:{reader}"
 
 
@@ -55,9 +55,9 @@ def read_likes_source(source: str) -> int:
 
 def is_liked_by(reader: str) -> ColumnElement[bool]:
     """Whether a library is what somebody likes, in whichever subscription."""
-    return libraries.c.source.startswith(LIKES) & libraries.c.source.endswith(
-        f":{reader}", autoescape=True
-    )
+    source = libraries.c.source
+    is_theirs = source.endswith(f":{reader}", autoescape=True)
+    return source.startswith(LIKES) & is_theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,9 @@ class StoredLibraryPaper:
     @property
     def is_unasked(self) -> bool:
         """Whether arXiv must still be asked for its abstract."""
-        return self.asked_at is None and self.paper.arxiv_id is not None and not self.paper.abstract
+        if self.asked_at is not None or self.paper.abstract:
+            return False
+        return self.paper.arxiv_id is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,29 +101,33 @@ class StoredLibrary:
 
 
 def load_libraries(conn: Connection, sources: Collection[str]) -> dict[str, StoredLibrary]:
-    """Return stored libraries with their papers, by source; one that was never asked for is missing."""
+    """Return stored libraries with their papers, by source, without those never asked for."""
     known = load_states(conn, sources)
     held: dict[int, list[StoredLibraryPaper]] = {one.id: [] for one in known.values()}
     in_order = select(library_papers).order_by(library_papers.c.position)
     for row in select_by(conn, in_order, library_papers.c.library_id, held):
         held[row.library_id].append(_read_paper(row))
-    return {source: replace(one, papers=tuple(held[one.id])) for source, one in known.items()}
+    stored = {}
+    for source, one in known.items():
+        stored[source] = replace(one, papers=tuple(held[one.id]))
+    return stored
 
 
 def load_states(
     conn: Connection, sources: Collection[str] | None = None
 ) -> dict[str, StoredLibrary]:
-    """Return how libraries were last read, by source, without their papers; None for all libraries."""
+    """Return how libraries were last read, by source, without their papers; None for all."""
     every = select(libraries).order_by(libraries.c.id)
-    rows = (
-        conn.execute(every)
-        if sources is None
-        else select_by(conn, every, libraries.c.source, sources)
-    )
-    return {
-        row.source: StoredLibrary(**{**row._asdict(), "troubles": tuple(row.troubles)})
-        for row in rows
-    }
+    rows: Iterable[Any]
+    if sources is None:
+        rows = conn.execute(every)
+    else:
+        rows = select_by(conn, every, libraries.c.source, sources)
+    states = {}
+    for row in rows:
+        state = StoredLibrary(**row._asdict())
+        states[row.source] = replace(state, troubles=tuple(row.troubles))
+    return states
 
 
 def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `library_papers`
@@ -134,12 +140,10 @@ def _read_paper(row: Any) -> StoredLibraryPaper:  # noqa: ANN401 - a row of `lib
 def _require_library(conn: Connection, source: str) -> int:
     """Return the key of a library, which is stored empty if it was not known."""
     empty = {"source": source, "version": "", "trouble": "", "troubles": []}
-    conn.execute(
-        dialect_insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"]), empty
-    )
-    return int(
-        conn.execute(select(libraries.c.id).where(libraries.c.source == source)).scalar_one()
-    )
+    add = dialect_insert(conn, libraries).on_conflict_do_nothing(index_elements=["source"])
+    conn.execute(add, empty)
+    found = select(libraries.c.id).where(libraries.c.source == source)
+    return int(conn.execute(found).scalar_one())
 
 
 def save_library(
@@ -152,46 +156,58 @@ def save_library(
     trouble: str = "",
     troubles: Sequence[str] = (),
 ) -> None:
-    """Store what a source was found to hold; None for unchanged, or for one that could not be read."""
-    source, version, trouble, *troubles = map(make_storable, (source, version, trouble, *troubles))
+    """Store what a source was found to hold; None for unchanged, or for one that can't be read."""
+    source = make_storable(source)
     key = _require_library(conn, source)
     kept = load_answers(conn, held) if held else []
-    values: dict[str, Any] = {"asked_at": at, "trouble": trouble}
+    values: dict[str, Any] = {"asked_at": at, "trouble": make_storable(trouble)}
     if held is not None:
-        values |= {"read_at": at, "version": version, "troubles": troubles}
+        values["read_at"] = at
+        values["version"] = make_storable(version)
+        values["troubles"] = [make_storable(one) for one in troubles]
     # Another process that reads it now waits here, and then stores the same.
     conn.execute(update(libraries).where(libraries.c.id == key).values(values))
-    if held is not None:
-        conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
-        forget_days(conn, or_(*(column.contains(source, autoescape=True) for column in _NAMING)))
-        rows = [_write_paper(key, position, one) for position, one in enumerate(kept)]
-        conn.execute(insert(library_papers), rows) if rows else None
+    if held is None:
+        return
+    conn.execute(delete(library_papers).where(library_papers.c.library_id == key))
+    likes = _LIKE.contains(source, autoescape=True)
+    dislikes = _NOT_LIKE.contains(source, autoescape=True)
+    forget_days(conn, or_(likes, dislikes))
+    rows = [_write_paper(key, position, one) for position, one in enumerate(kept)]
+    if rows:
+        conn.execute(insert(library_papers), rows)
 
 
 def load_answers(conn: Connection, held: Sequence[LibraryPaper]) -> list[StoredLibraryPaper]:
-    """Return papers with what arXiv answered when it was asked for them, in whatever library they were then."""
-    was_asked = library_papers.c.asked_at.is_not(None)
-    asked = {row.arxiv_id: row for row in conn.execute(select(library_papers).where(was_asked))}
+    """Return papers with what arXiv answered when it was asked for them, in whatever library."""
+    was_asked = select(library_papers).where(library_papers.c.asked_at.is_not(None))
+    asked = {row.arxiv_id: row for row in conn.execute(was_asked)}
     kept = []
     for paper in held:
-        if (answer := asked.get(str(paper.arxiv_id))) and not paper.abstract:
-            answered = replace(paper, title=answer.title or paper.title, abstract=answer.abstract)
-            kept.append(StoredLibraryPaper(answered, asked_at=answer.asked_at))
-        else:
+        answer = asked.get(str(paper.arxiv_id))
+        if answer is None or paper.abstract:
             kept.append(StoredLibraryPaper(paper))
+            continue
+        title = answer.title or paper.title
+        answered = replace(paper, title=title, abstract=answer.abstract)
+        kept.append(StoredLibraryPaper(answered, asked_at=answer.asked_at))
     return kept
 
 
 def _write_paper(library_id: int, position: int, stored: StoredLibraryPaper) -> dict[str, Any]:
     paper = stored.paper
+    arxiv_id = str(paper.arxiv_id) if paper.arxiv_id else ""
+    title = make_storable(paper.title)
+    abstract = make_storable(paper.abstract)
+    collection = make_storable(paper.collection)
     return {
         "library_id": library_id,
         "position": position,
-        "arxiv_id": str(paper.arxiv_id or ""),
+        "arxiv_id": arxiv_id,
         "doi": paper.doi,
-        "title": make_storable(paper.title),
-        "abstract": make_storable(paper.abstract),
-        "collection": make_storable(paper.collection),
+        "title": title,
+        "abstract": abstract,
+        "collection": collection,
         "opinion": stored.opinion or "",
         "asked_at": stored.asked_at,
     }
@@ -206,20 +222,20 @@ def save_like(
     *,
     reader: str = "",
 ) -> bool:
-    """Store what a reader, or the operator, says of a paper, in place of what they said; False for the same."""
+    """Store what a reader, or the operator, says of a paper now; False if they said so before."""
     key = _require_library(conn, write_likes_source(subscription_id, reader))
-    conn.execute(
-        update(libraries).where(libraries.c.id == key).values(read_at=at)
-    )  # one after the other
+    one_at_a_time = update(libraries).where(libraries.c.id == key)
+    conn.execute(one_at_a_time.values(read_at=at))
     same = _find_like(key, paper.arxiv_id)
-    if conn.execute(select(library_papers.c.opinion).where(same)).scalar() == opinion:
+    said = select(library_papers.c.opinion).where(same)
+    if conn.execute(said).scalar() == opinion:
         return False
     conn.execute(delete(library_papers).where(same))
-    last = select(func.max(library_papers.c.position)).where(library_papers.c.library_id == key)
+    held = library_papers.c
+    last = select(func.max(held.position)).where(held.library_id == key)
     position = conn.execute(last).scalar()
-    row = _write_paper(
-        key, 0 if position is None else position + 1, StoredLibraryPaper(paper, opinion)
-    )
+    following = 0 if position is None else position + 1
+    row = _write_paper(key, following, StoredLibraryPaper(paper, opinion))
     forget_days(conn, subscriptions.c.id == subscription_id)
     conn.execute(insert(library_papers), row)
     return True
@@ -231,17 +247,19 @@ def delete_like(
     """Forget what a reader, or the operator, said of a paper; False if nothing was said."""
     key = _require_library(conn, write_likes_source(subscription_id, reader))
     forget_days(conn, subscriptions.c.id == subscription_id)
-    return bool(conn.execute(delete(library_papers).where(_find_like(key, arxiv_id))).rowcount)
+    deleted = conn.execute(delete(library_papers).where(_find_like(key, arxiv_id)))
+    return deleted.rowcount > 0
 
 
 def _find_like(key: int, arxiv_id: ArxivId | None) -> ColumnElement[bool]:
-    return (library_papers.c.library_id == key) & (library_papers.c.arxiv_id == str(arxiv_id))
+    is_held = library_papers.c.library_id == key
+    return is_held & (library_papers.c.arxiv_id == str(arxiv_id))
 
 
 def load_likes(
     conn: Connection, subscription_id: int, reader: str = ""
 ) -> tuple[StoredLibraryPaper, ...]:
-    """Return what a reader, or the operator, likes and does not, in the order in which it was said."""
+    """Return what a reader, or the operator, likes and does not, as it was said, in order."""
     source = write_likes_source(subscription_id, reader)
     found = load_libraries(conn, [source]).get(source)
     return found.papers if found else ()
@@ -249,51 +267,54 @@ def load_likes(
 
 def delete_libraries(conn: Connection, sources: Collection[str]) -> None:
     """Delete libraries, with their papers."""
-    named = libraries.c.source.in_(sources)
-    conn.execute(
-        delete(library_papers).where(
-            library_papers.c.library_id.in_(select(libraries.c.id).where(named))
-        )
-    )
-    conn.execute(delete(libraries).where(named))
+    is_named = libraries.c.source.in_(sources)
+    keys = select(libraries.c.id).where(is_named)
+    conn.execute(delete(library_papers).where(library_papers.c.library_id.in_(keys)))
+    conn.execute(delete(libraries).where(is_named))
 
 
 def find_known(conn: Connection, held: Sequence[LibraryPaper]) -> dict[str, LibraryPaper]:
-    """Return the stored papers that a library has, as they read now, by the id and by each DOI they are known by.
+    """Return the stored papers that a library has, as they read now, by their ids and DOIs.
 
     Few papers have a DOI, so all of them are read, however many are asked for.
     """
     ids = [str(paper.arxiv_id) for paper in held if paper.arxiv_id]
     dois = {paper.doi for paper in held if paper.doi and not paper.arxiv_id}
-    latest = select(papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
-    latest = latest.join(versions, versions.c.id == papers.c.latest_version_id)
-    latest = latest.where(versions.c.is_withdrawn.is_(False))
+    is_latest = versions.c.id == papers.c.latest_version_id
+    said = (papers.c.arxiv_id, versions.c.title, versions.c.abstract, versions.c.dois)
+    latest = select(*said).join(versions, is_latest).where(versions.c.is_withdrawn.is_(False))
     rows = select_by(conn, latest, papers.c.arxiv_id, ids)
     if dois:
-        with_doi = select(versions.c.id, versions.c.dois).where(cast(versions.c.dois, Text) != "[]")
-        wanted = [
-            row.id
-            for row in conn.execute(with_doi)
-            if not dois.isdisjoint(map(str.lower, row.dois))
-        ]
-        rows += select_by(conn, latest, versions.c.id, wanted)
+        rows += select_by(conn, latest, versions.c.id, _find_versions(conn, dois))
     found: dict[str, LibraryPaper] = {}
     for row in rows:
         paper = LibraryPaper(row.title, row.abstract, ArxivId.parse(row.arxiv_id))
-        found |= dict.fromkeys((row.arxiv_id, *map(str.lower, row.dois)), paper)
+        found[row.arxiv_id] = paper
+        found.update(dict.fromkeys(map(str.lower, row.dois), paper))
     return found
 
 
+def _find_versions(conn: Connection, dois: set[str]) -> list[int]:
+    """Return the keys of the stored texts that have any of some DOIs."""
+    has_dois = cast(versions.c.dois, Text) != "[]"
+    rows = conn.execute(select(versions.c.id, versions.c.dois).where(has_dois))
+    return [row.id for row in rows if not dois.isdisjoint(map(str.lower, row.dois))]
+
+
 def load_unasked(conn: Connection, limit: int, source: str = "") -> list[ArxivId]:
-    """Return the ids of papers without an abstract, in all libraries or one, that arXiv was not asked for yet."""
-    is_open = (library_papers.c.abstract == "") & library_papers.c.asked_at.is_(None)
-    found = (
-        select(library_papers.c.arxiv_id).where(is_open, library_papers.c.arxiv_id != "").distinct()
-    )
-    one = select(libraries.c.id).where(libraries.c.source == source)
-    found = found.where(library_papers.c.library_id.in_(one)) if source else found
-    ids = conn.execute(found.order_by(library_papers.c.arxiv_id.desc()).limit(limit)).scalars()
-    return list(map(ArxivId.parse, ids))
+    """Return the ids of papers without an abstract that arXiv was not asked for yet.
+
+    These are of all libraries, or of one.
+    """
+    own = library_papers.c
+    was_not_asked = own.asked_at.is_(None)
+    lacks_text = (own.arxiv_id != "") & (own.abstract == "")
+    found = select(own.arxiv_id).where(lacks_text, was_not_asked).distinct()
+    if source:
+        one = select(libraries.c.id).where(libraries.c.source == source)
+        found = found.where(own.library_id.in_(one))
+    newest_first = found.order_by(own.arxiv_id.desc()).limit(limit)
+    return [ArxivId.parse(id_) for id_ in conn.execute(newest_first).scalars()]
 
 
 def save_answers(
@@ -302,20 +323,25 @@ def save_answers(
     answers: Mapping[ArxivId, LibraryPaper],
     at: datetime,
 ) -> None:
-    """Note that arXiv was asked for papers of libraries, and keep the title and abstract of those it knows."""
+    """Note that arXiv was asked for papers of libraries; keep titles and abstracts it knows."""
     forget_days(conn, _HAS_LIBRARY)
+    lacks_text = library_papers.c.abstract == ""
     for id_ in asked:
+        is_meant = library_papers.c.arxiv_id == str(id_)
+        note = update(library_papers).where(lacks_text, is_meant).values(asked_at=at)
         found = answers.get(id_)
-        values = {"title": found.title, "abstract": found.abstract} if found else {}
-        is_open = (library_papers.c.abstract == "") & (library_papers.c.arxiv_id == str(id_))
-        conn.execute(update(library_papers).where(is_open).values(asked_at=at, **values))
+        if found:
+            note = note.values(title=found.title, abstract=found.abstract)
+        conn.execute(note)
 
 
 def load_counts(conn: Connection) -> Any:  # noqa: ANN401 - a row of `word_counts`
-    """Return the newest count of words over stored papers: `made_at`, `papers` and `counts`; None before any."""
-    return conn.execute(
-        select(word_counts).order_by(word_counts.c.id.desc()).limit(1)
-    ).one_or_none()
+    """Return the newest count of words over stored papers; None before any.
+
+    It has `made_at`, `papers` and `counts`.
+    """
+    newest = select(word_counts).order_by(word_counts.c.id.desc()).limit(1)
+    return conn.execute(newest).one_or_none()
 
 
 def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> None:
@@ -327,22 +353,21 @@ def save_counts(conn: Connection, counts: bytes, number: int, at: datetime) -> N
 
 def load_sources(conn: Connection) -> list[str]:
     """Return the sources that live subscriptions name."""
-    named = select(subscriptions.c.library, subscriptions.c.not_like).where(
-        subscriptions.c.ended_at.is_(None)
-    )
-    rows = conn.execute(named.where(_HAS_LIBRARY).distinct())
-    return sorted({source for row in rows for text in row for source in text.splitlines()})
+    is_live = subscriptions.c.ended_at.is_(None)
+    named = select(_LIKE, _NOT_LIKE).where(is_live, _HAS_LIBRARY).distinct()
+    sources: set[str] = set()
+    for likes, dislikes in conn.execute(named):
+        sources.update(likes.splitlines(), dislikes.splitlines())
+    return sorted(sources)
 
 
 def load_ordered(conn: Connection) -> list[int]:
-    """Return the subscriptions, live or not, put in order by a library, or by what their readers like."""
-    likes = conn.execute(
-        select(libraries.c.source).where(libraries.c.source.startswith(LIKES))
-    ).scalars()
-    liked = set(map(read_likes_source, likes))
-    return sorted(
-        liked.union(conn.execute(select(subscriptions.c.id).where(_HAS_LIBRARY)).scalars())
-    )
+    """Return the subscriptions, live or not, put in order by a library or by what readers like."""
+    likes = select(libraries.c.source).where(libraries.c.source.startswith(LIKES))
+    with_library = select(subscriptions.c.id).where(_HAS_LIBRARY)
+    ordered = {read_likes_source(source) for source in conn.execute(likes).scalars()}
+    ordered.update(conn.execute(with_library).scalars())
+    return sorted(ordered)
 
 
 def load_texts(
@@ -353,11 +378,10 @@ def load_texts(
     Args:
         day: of an announcement, for the papers that it brought as new; None for all papers.
     """
-    found = (
-        select(versions.c.title, versions.c.abstract)
-        .join(papers, versions.c.id == papers.c.latest_version_id)
-        .where(true() if day is None else papers.c.announcement == day)
-        .order_by(papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
-        .limit(limit)
-    )
-    return [(row.title, row.abstract) for row in conn.execute(found)]
+    is_latest = versions.c.id == papers.c.latest_version_id
+    newest_first = (papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
+    found = select(versions.c.title, versions.c.abstract).join(papers, is_latest)
+    if day is not None:
+        found = found.where(papers.c.announcement == day)
+    rows = conn.execute(found.order_by(*newest_first).limit(limit))
+    return [(row.title, row.abstract) for row in rows]

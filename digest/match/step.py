@@ -1,14 +1,15 @@
 """Matches all changes not yet matched, and gives new saved queries their first digest.
 
-However many first digests are owed, what is stored is read once; those of a subscription are then given in one
-transaction, so that a process that dies in between has made some of them and owes the others.
+However many first digests are owed, what is stored is read once; those of a subscription are then
+given in one transaction, so that a process that dies in between has made some of them and owes the
+others.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
@@ -34,7 +35,7 @@ from digest.model.cadences import CadenceKind
 from digest.model.messages import Occasion
 from digest.model.numbers import count
 from digest.model.polls import Source
-from digest.model.subscriptions import RETURNS_WITHIN
+from digest.model.subscriptions import RETURNS_WITHIN, DueSubscription, QueryOutcome
 from digest.query import PaperIndex
 from digest.site import Site
 from digest.store.changes import load_changes_after, load_latest_changes
@@ -65,20 +66,31 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
     at = site.clock.now()
     with site.store.read() as conn:
         owed_digests = _find_ready(conn, site, load_first_digests(conn), awaiting)
-        candidates = _find_candidates(conn, owed_digests, at) if owed_digests else []
-        ordered = load_ordered(conn) if owed_digests else []
-    found, interests = zip(owed_digests, candidates, strict=True), Interests(site.config)
-    for id_, group in itertools.groupby(found, key=lambda one: one[0].subscription_id):
+        if not owed_digests:
+            return
+        candidates = _find_candidates(conn, owed_digests, at)
+        ordered = load_ordered(conn)
+    interests = Interests(site.config)
+    found = zip(owed_digests, candidates, strict=True)
+    for id_, group in itertools.groupby(found, key=_by_subscription):
         together = list(group)
         lists = [chosen for _, chosen in together]
         if id_ in ordered:
-            every = {change.paper_key: change for chosen in lists for change in chosen}
-            newest = choose_first_digest(every.values(), together[0][0].days, at)
+            every: dict[int, StoredChange] = {}
+            for chosen in lists:
+                every |= {change.paper_key: change for change in chosen}
+            first_digest, _ = together[0]
+            newest = choose_first_digest(every.values(), first_digest.days, at)
             with site.store.read() as conn:
                 for due in load_subscriptions(conn, [id_]):
                     lists = interests.sort(conn, due, newest) or lists
         with site.store.begin() as conn:
             _make_first_digest(conn, id_, choose_sample(lists), report, at)
+
+
+def _by_subscription(found: tuple[FirstDigest, Sequence[StoredChange]]) -> int:
+    first_digest, _ = found
+    return first_digest.subscription_id
 
 
 def _find_ready(
@@ -87,51 +99,55 @@ def _find_ready(
     owed: Sequence[FirstDigest],
     awaiting: Collection[str],
 ) -> list[FirstDigest]:
-    """Return those whose source was read to its end, if no other of their subscription is awaited."""
+    """Return those whose source was read to its end, if none of their subscription is awaited."""
     source = Source(site.config.arxiv.source)
-    checked = {key for key, cursor in load_cursors(conn, source).items() if cursor.last_complete_at}
-    by_query = checked if source is Source.QUERY else ()
+    cursors = load_cursors(conn, source)
+    checked = {key for key, cursor in cursors.items() if cursor.last_complete_at}
+    is_all_checked = "" in checked
     waiting = {one.subscription_id for one in owed if one.revision.canonical in awaiting}
-    ready = [one for one in owed if "" in checked or one.revision.canonical in by_query]
-    return [one for one in ready if one.subscription_id not in waiting]
+    ready: list[FirstDigest] = []
+    for first_digest in owed:
+        is_checked = source is Source.QUERY and first_digest.revision.canonical in checked
+        if first_digest.subscription_id in waiting:
+            continue
+        if is_all_checked or is_checked:
+            ready.append(first_digest)
+    return ready
 
 
 def _find_candidates(
     conn: Connection, owed_digests: Sequence[FirstDigest], at: datetime
 ) -> list[list[StoredChange]]:
-    """Return for each first digest the papers it may hold, as `choose_first_digest` leaves them."""
+    """Return the papers that each first digest may hold, as `choose_first_digest` leaves them."""
     kept: list[list[StoredChange]] = [[] for _ in owed_digests]
-    wanted = {
-        number: first_digest
-        for number, first_digest in enumerate(owed_digests)
-        if first_digest.days > 0
-    }
+    wanted = [first_digest for first_digest in owed_digests if first_digest.days > 0]
     if not wanted:
         return kept
-    revisions = [first_digest.revision for first_digest in wanted.values()]
+    revisions = [first_digest.revision for first_digest in wanted]
     queries = {revision.canonical: query for revision, query in readable(revisions)}
-    theirs = load_subscriptions(
-        conn, sorted({first_digest.subscription_id for first_digest in wanted.values()})
-    )
+    ids = {first_digest.subscription_id for first_digest in wanted}
+    theirs = load_subscriptions(conn, sorted(ids))
     exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
     by_text: dict[str, list[int]] = defaultdict(list)
-    for number, first_digest in wanted.items():
-        by_text[first_digest.revision.canonical].append(number)
+    for number, first_digest in enumerate(owed_digests):
+        if first_digest.days > 0:
+            by_text[first_digest.revision.canonical].append(number)
     latest = load_latest_changes(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         index = PaperIndex(change.paper for change in batch)
         for text, met in zip(queries, index.find(queries.values()), strict=True):
-            for number in by_text[text] if met else ():
+            if not met:
+                continue
+            found = [batch[place] for place in met]
+            for number in by_text[text]:
                 first_digest = owed_digests[number]
-                exclusion = exclusions.get(first_digest.subscription_id, Exclusion())
-                found = [
-                    batch[place] for place in met if not exclusion.find_cause(batch[place].paper)
-                ]
-                fresh = _drop_seen(conn, first_digest.subscription_id, found)
+                id_ = first_digest.subscription_id
+                exclusion = exclusions.get(id_, Exclusion())
+                included = [one for one in found if not exclusion.excludes(one.paper)]
+                fresh = _drop_seen(conn, id_, included)
                 # What is chosen of a part and the next part is what would be chosen of both.
-                kept[number] = list(
-                    choose_first_digest([*kept[number], *fresh], first_digest.days, at)
-                )
+                chosen = choose_first_digest([*kept[number], *fresh], first_digest.days, at)
+                kept[number] = list(chosen)
     return kept
 
 
@@ -140,7 +156,8 @@ def _drop_seen(
     subscription_id: int,
     found: Sequence[StoredChange],
 ) -> list[StoredChange]:
-    seen = load_seen_papers(conn, subscription_id, [change.paper_key for change in found])
+    keys = [change.paper_key for change in found]
+    seen = load_seen_papers(conn, subscription_id, keys)
     return [change for change in found if change.paper_key not in seen]
 
 
@@ -151,22 +168,18 @@ def _make_first_digest(
     report: MatchReport,
     at: datetime,
 ) -> None:
+    occasion = Occasion.FIRST_DIGEST
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
     mark = load_mark(conn, MATCHED, lock=True)
-    run_id = begin_match_run(
-        conn,
-        from_change=0,
-        to_change=mark,
-        at=at,
-        occasion=Occasion.FIRST_DIGEST,
-    )
+    run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
     if not close_first_digest(conn, subscription_id, run_id):
         return
     # What this subscription was shown meanwhile by another process stays out.
     chosen = _drop_seen(conn, subscription_id, sample)
     ids = tuple(sorted(change.id for change in chosen))
-    save_matches(conn, run_id, {subscription_id: ids}, at=at, occasion=Occasion.FIRST_DIGEST)
-    report.first_digests += bool(ids)
+    save_matches(conn, run_id, {subscription_id: ids}, at=at, occasion=occasion)
+    if ids:
+        report.first_digests += 1
     report.first_digest_papers.update(change.paper_key for change in chosen)
 
 
@@ -192,39 +205,63 @@ class MatchReport:
     first_digest_papers: set[int] = field(default_factory=set)
 
     def describe(self) -> str:
-        """Say how many papers each saved query brought, how many in all, and what first digests hold."""
+        """Say what each saved query brought, how much in all, and what first digests hold."""
         news = self._describe_news()
-        if not self.first_digest_papers:
-            return news or (
-                "nothing new for any saved query" if self.changes else "nothing new to match"
-            )
-        owed_digests = f"{count(len(self.first_digest_papers), 'paper')} for a first digest"
-        return f"{news}, and {owed_digests}" if news else owed_digests
+        if self.first_digest_papers:
+            papers = count(len(self.first_digest_papers), "paper")
+            owed_digests = f"{papers} for a first digest"
+            return f"{news}, and {owed_digests}" if news else owed_digests
+        if news:
+            return news
+        return "nothing new for any saved query" if self.changes else "nothing new to match"
 
     def _describe_news(self) -> str:
         brought = {name: number for name, number in self.by_query.items() if number}
         if not brought:
             return ""
-        each = " · ".join(f"{name} {number}" for name, number in brought.items())
-        names = f"{each} = " if len(brought) > 1 else f"{next(iter(brought))}: "
-        excluded = f", {len(self.excluded)} excluded by a subscription" if self.excluded else ""
-        papers, total = {*self.news.values()}, sum(brought.values())
-        sums = (
-            f"{count(total, 'match', 'matches')}, "
-            if len(brought) > 1 and total != len(papers)
-            else ""
-        )
+        papers = set(self.news.values())
+        said = count(len(papers), "paper")
+        if len(brought) == 1:
+            (name,) = brought
+            said = f"{name}: {said}"
+        else:
+            total = sum(brought.values())
+            if total != len(papers):
+                said = f"{count(total, 'match', 'matches')}, {said}"
+            each = " · ".join(f"{name} {number}" for name, number in brought.items())
+            said = f"{each} = {said}"
+        if self.excluded:
+            said += f", {len(self.excluded)} excluded by a subscription"
         left = papers - self.papers - self.excluded
-        untold = f", {count(len(left), 'paper')} that no subscription takes" if left else ""
-        return f"{names}{sums}{count(len(papers), 'paper')}{excluded}{untold}"
+        if left:
+            said += f", {count(len(left), 'paper')} that no subscription takes"
+        return said
+
+    def add(
+        self,
+        outcomes: Mapping[int, QueryOutcome],
+        names: Mapping[int, str],
+        by_id: Mapping[int, StoredChange],
+    ) -> None:
+        """Count the new papers that saved queries brought: `outcomes` and `names` by revision."""
+        for revision_id, outcome in outcomes.items():
+            if revision_id not in names:
+                continue
+            name = names[revision_id]
+            news: dict[int, int] = {}
+            for id_ in (*outcome.new, *outcome.changed):
+                if by_id[id_].kind is not Kind.KNOWN:
+                    news[id_] = by_id[id_].paper_key
+            self.by_query[name] = self.by_query.get(name, 0) + len(news)
+            self.news.update(news)
 
 
 def match(site: Site, *, first_digests: bool = True, awaiting: Collection[str] = ()) -> MatchReport:
-    """Match what has been found since the last pass, then give new saved queries their first digest.
+    """Match what was found since the last pass, then give new saved queries their first digest.
 
     Args:
-        first_digests: False while arXiv could not be asked: a first digest that shows nothing for want of
-            papers would be the only one, so it stays owed.
+        first_digests: False while arXiv could not be asked: a first digest that shows nothing for
+            want of papers would be the only one, so it stays owed.
         awaiting: canonical queries whose first digests stay owed all the same.
     """
     report = MatchReport()
@@ -256,64 +293,78 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     with site.store.read() as conn:
         leasts = Interests(site.config).measure_days(conn, days, index)
     at = site.clock.now()
+    last_change = changes[-1].id
+    by_id = {change.id: change for change in changes}
     with site.store.begin() as conn:
         now_at = load_mark(conn, MATCHED, lock=True)
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        askers = load_subscriptions(conn, load_followers(conn, met), ended_since=ended_since)
-        # Last: on PostgreSQL an edit may come between two readings, and what was read before it is what counts.
+        followers = load_followers(conn, met)
+        askers = load_subscriptions(conn, followers, ended_since=ended_since)
+        # Last: on PostgreSQL an edit may come between two readings, and what was read before it is
+        # what counts.
         if now_at != mark or active_revisions(conn, ended_since=ended_since) != revisions:
             return True
         run_id = begin_match_run(
-            conn, from_change=mark, to_change=changes[-1].id, at=at, occasion="poll"
+            conn, from_change=mark, to_change=last_change, at=at, occasion="poll"
         )
         save_query_matches(conn, run_id, outcomes)
         for day, least in leasts.items():
             save_least(conn, day, least)
-        kind_of = {change.id: change.kind for change in changes}
         overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
-        by_id = {change.id: change for change in changes}
-        chosen = {}
-        for stored in askers:
-            kinds, exclusion = stored.subscription.kinds, read_exclusion(stored.subscription)
-            found = [
-                outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes
-            ]
-            told = [exclude_changes(outcome, exclusion, by_id) for outcome in found]
-            ids = select_for_subscription(kinds, told, kind_of, overtaken)
-            if exclusion:
-                unfiltered = select_for_subscription(kinds, found, kind_of, overtaken)
-                report.excluded.update(by_id[id_].paper_key for id_ in {*unfiltered} - {*ids})
-            if ids:
-                chosen[stored.id] = ids
+        chosen = _choose_for_askers(askers, outcomes, by_id, overtaken, report)
         save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
-        at_once = [
-            stored.id
-            for stored in askers
-            if stored.subscription.cadence.kind is CadenceKind.AT_ONCE
-            and stored.subscription.has_digests
-        ]
-        make_due(conn, [id_ for id_ in at_once if id_ in chosen], at)
-        set_matched_mark(conn, changes[-1].id, expected=mark)
+        at_once = [stored.id for stored in askers if _is_at_once(stored) and stored.id in chosen]
+        make_due(conn, at_once, at)
+        set_matched_mark(conn, last_change, expected=mark)
     report.changes += len(changes)
-    brought = [(names[id_], outcome) for id_, outcome in outcomes.items() if id_ in names]
-    for name, outcome in brought:
-        news = [id_ for id_ in (*outcome.new, *outcome.changed) if kind_of[id_] is not Kind.KNOWN]
-        report.by_query[name] = report.by_query.get(name, 0) + len(news)
-        report.news.update({id_: by_id[id_].paper_key for id_ in news})
-    report.papers.update(by_id[id_].paper_key for ids in chosen.values() for id_ in ids)
+    report.add(outcomes, names, by_id)
+    for ids in chosen.values():
+        report.papers.update(by_id[id_].paper_key for id_ in ids)
     return True
+
+
+def _choose_for_askers(
+    askers: Iterable[DueSubscription],
+    outcomes: Mapping[int, QueryOutcome],
+    by_id: Mapping[int, StoredChange],
+    overtaken: Collection[int],
+    report: MatchReport,
+) -> dict[int, tuple[int, ...]]:
+    """Return the changes that each subscription gets, by its id; report what they exclude."""
+    kind_of = {id_: change.kind for id_, change in by_id.items()}
+    chosen: dict[int, tuple[int, ...]] = {}
+    for stored in askers:
+        kinds = stored.subscription.kinds
+        exclusion = read_exclusion(stored.subscription)
+        found = [outcomes[revision.id] for revision in stored.revisions if revision.id in outcomes]
+        included = [exclude_changes(outcome, exclusion, by_id) for outcome in found]
+        ids = select_for_subscription(kinds, included, kind_of, overtaken)
+        if exclusion:
+            unfiltered = select_for_subscription(kinds, found, kind_of, overtaken)
+            excluded = set(unfiltered) - set(ids)
+            report.excluded.update(by_id[id_].paper_key for id_ in excluded)
+        if ids:
+            chosen[stored.id] = ids
+    return chosen
+
+
+def _is_at_once(stored: DueSubscription) -> bool:
+    subscription = stored.subscription
+    return subscription.cadence.kind is CadenceKind.AT_ONCE and subscription.has_digests
 
 
 def find_overtaken(
     conn: Connection, source: str, changes: Iterable[StoredChange]
 ) -> frozenset[int]:
-    """Return the changes that are all there ever was to meet of a paper: it was replaced while nobody checked."""
+    """Return the changes that are all there ever was to meet of a paper.
+
+    It was replaced while nobody checked.
+    """
     cursors = load_cursors(conn, source).values()
-    began = min(
-        (cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at), default=None
-    )
-    marks = [
-        (cursor.mark_month, cursor.mark_number) for cursor in cursors if source == Source.HARVEST
-    ]
-    mark = max(marks, default=(0, 0))
+    starts = [cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at]
+    began = min(starts, default=None)
+    mark = (0, 0)
+    if source == Source.HARVEST:
+        marks = [(cursor.mark_month, cursor.mark_number) for cursor in cursors]
+        mark = max(marks, default=mark)
     return frozenset(change.id for change in changes if is_overtaken(change, mark, began))

@@ -1,1 +1,1 @@
-"""The nouns: papers, announcements, subscriptions, messages, errors, the clock. Every moment is in UTC."""
+"""The nouns: papers, announcements, subscriptions, messages, errors, the clock. Times are UTC."""

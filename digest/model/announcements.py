@@ -1,9 +1,9 @@
 """What arXiv announces, and when: the kinds of announcement and their calendar.
 
 arXiv announces at 20:00 US Eastern time on Sunday to Thursday evenings
-(https://info.arxiv.org/help/availability.html). An announcement is named by the Eastern date of its evening.
-Holidays are data, published by arXiv for each year; a deferred announcement is announced with the next,
-and that is learnt from the ids: nothing here takes the calendar for the truth.
+(https://info.arxiv.org/help/availability.html). An announcement is named by the Eastern date of its
+evening. Holidays are data, published by arXiv for each year; a deferred announcement is announced
+with the next, and that is learnt from the ids: nothing here takes the calendar for the truth.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ ALARM_TIME = time(6, 0)
 _FRIDAY = 4
 _DAYS_END = time(23, 59)
 _NEIGHBOURS = 20
-"""Papers on either side, at most, that have a say in which announcement brought one: held ones are outvoted. If
-announcements are small, so few that no whole announcement is."""
+"""So many papers on each side, at most, have a say in which announcement brought one.
+
+Papers that were held back are outvoted. If announcements are small, so few have a say that no whole
+announcement is outvoted."""
 
 _NO_ANNOUNCEMENT_WEEKDAYS = frozenset({4, 5})  # Friday and Saturday, Monday being 0
 
@@ -58,7 +60,8 @@ _LONGEST_PAUSE = timedelta(days=30)
 class Kind(StrEnum):
     """What a run found out about a paper.
 
-    `KNOWN` marks a paper stored without being new: found at the first start, or an old paper edited.
+    `KNOWN` marks a paper stored without being new: found at the first start, or an old paper
+    edited.
     """
 
     NEW = "new"
@@ -97,29 +100,32 @@ def next_announcement(moment: datetime) -> date:
 
 
 def find_announcement(found_at: datetime, datestamp: date | None) -> date | None:
-    """Return the Eastern date of the announcement that brought what was found; None if nothing shows it.
+    """Return the Eastern date of the announcement that brought what was found; None if unknown.
 
-    It became public on the day of its record, which begins on the evening of the announcement. Of a new paper
-    the ids around it say more (see `estimate_announcements`).
+    It became public on the day of its record, which begins on the evening of the announcement. Of a
+    new paper the ids around it say more (see `estimate_announcements`).
 
     Args:
         found_at: when it was found (UTC).
-        datestamp: the day arXiv last changed the paper's record then (UTC); None if it is not known.
+        datestamp: the day arXiv last changed the paper's record then (UTC); None if it is not
+            known.
     """
     if datestamp is None:
         return None
-    return latest_announcement(min(datetime.combine(datestamp, _DAYS_END, tzinfo=UTC), found_at))
+    end_of_day = datetime.combine(datestamp, _DAYS_END, tzinfo=UTC)
+    return latest_announcement(min(end_of_day, found_at))
 
 
 def alarm_moment(announcement: date) -> datetime:
     """Return when an announcement that has not been seen yet counts as late, in UTC."""
-    morning = datetime.combine(announcement + timedelta(days=1), ALARM_TIME, tzinfo=EASTERN)
-    return morning.astimezone(UTC)
+    next_day = announcement + timedelta(days=1)
+    return datetime.combine(next_day, ALARM_TIME, tzinfo=EASTERN).astimezone(UTC)
 
 
 def announcements_between(after: datetime, until: datetime) -> Iterator[date]:
-    """Yield the Eastern dates of the announcements expected after one moment and until another, in order."""
-    day, last = after.astimezone(EASTERN).date(), until.astimezone(EASTERN).date()
+    """Yield the Eastern dates, in order, of announcements expected after a moment until another."""
+    day = after.astimezone(EASTERN).date()
+    last = until.astimezone(EASTERN).date()
     while day <= last:
         if has_announcement(day) and after < announcement_moment(day) <= until:
             yield day
@@ -127,46 +133,56 @@ def announcements_between(after: datetime, until: datetime) -> Iterator[date]:
 
 
 def earliest_announcement(submitted: datetime) -> date:
-    """Return the Eastern date of the first announcement that can bring a paper submitted at a moment.
+    """Return the Eastern date of the first announcement that can bring what was submitted then.
 
-    Source: the table of https://info.arxiv.org/help/availability.html. Moderation may hold a paper back
-    for days or months after that.
+    Source: the table of https://info.arxiv.org/help/availability.html. Moderation may hold a paper
+    back for days or months after that.
     """
     local = submitted.astimezone(EASTERN)
-    deadline = local.date() + timedelta(days=local.time() > DEADLINE)
+    deadline = local.date()
+    if local.time() > DEADLINE:
+        deadline += timedelta(days=1)
     while deadline.weekday() > _FRIDAY:
         deadline += timedelta(days=1)
-    evening = deadline + timedelta(days=2) if deadline.weekday() == _FRIDAY else deadline
+    evening = deadline
+    if deadline.weekday() == _FRIDAY:  # Sunday's evening is next
+        evening += timedelta(days=2)
     while not has_announcement(evening):
         evening += timedelta(days=1)
     return evening
 
 
 def estimate_announcements(submitted: Sequence[datetime], candidates: Sequence[date]) -> list[date]:
-    """Return which of several announcements brought each of some papers, from the order of their ids.
+    """Return which announcement brought each of some papers, from the order of their ids.
 
-    Ids grow from announcement to announcement, and within one most papers were submitted just before it; the few
-    that were held back are between neighbours that were not.
+    Ids grow from announcement to announcement, and within one most papers were submitted just
+    before it; the few that were held back are between neighbours that were not.
 
     Args:
         submitted: when the first versions were submitted (UTC), in the order of the papers' ids.
-        candidates: Eastern dates of the announcements that may have brought them, at least one, in order.
+        candidates: Eastern dates of the announcements that may have brought them, at least one, in
+            order.
 
     Returns:
         A candidate for each paper; never an earlier one after a later one.
     """
-    last = len(candidates) - 1
-    own = [
-        next((n for n, day in enumerate(candidates) if day >= earliest), last)
-        for earliest in map(earliest_announcement, submitted)
-    ]
+    own = [_find_first(earliest_announcement(moment), candidates) for moment in submitted]
     side = min(_NEIGHBOURS, len(own) // (2 * len(candidates)))
-    reached, estimates = 0, []
+    reached = 0
+    estimates = []
     for number in range(len(own)):
         around = own[max(0, number - side) : number + side + 1]
         reached = max(reached, median_high(around))
         estimates.append(candidates[reached])
     return estimates
+
+
+def _find_first(earliest: date, candidates: Sequence[date]) -> int:
+    """Return the place of the first announcement from a date on; of the last if all are before."""
+    for place, day in enumerate(candidates):
+        if day >= earliest:
+            return place
+    return len(candidates) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +207,8 @@ class Change:
     """One finding about one paper.
 
     Attributes:
-        paper: the paper as it is now; fields the source does not have are filled from what was stored.
+        paper: the paper as it is now; fields the source does not have are filled from what was
+            stored.
         known: the paper as stored before; None for one never stored.
         fields: names of what differs from `known`, in a fixed order; "forgotten" for one that was.
     """
@@ -212,7 +229,8 @@ class StoredChange:
         previous: the paper as it was stored before; None for the first change of a paper.
         text_key: the key of the stored text it found; 0 if nothing is stored.
         previous_key: the key of the text that was stored before; 0 for the first change of a paper.
-        announced_on: Eastern date of the announcement that brought it; None if only `found_at` is known.
+        announced_on: Eastern date of the announcement that brought it; None if only `found_at` is
+            known.
     """
 
     id: int
@@ -236,8 +254,9 @@ class StoredChange:
 def find_due_until(before: datetime) -> datetime:
     """Return until when papers and their turn must have come to be sent by a moment (both UTC).
 
-    A digest `on announcement` waits for a complete announcement until the next morning, but not longer (see
-    `digest.plan.slots`). Until then only what waited before that announcement is owed.
+    A digest `on announcement` waits for a complete announcement until the next morning, but not
+    longer (see `digest.plan.slots`). Until then only what waited before that announcement is owed.
     """
     announcement = latest_announcement(before)
-    return before if alarm_moment(announcement) <= before else announcement_moment(announcement)
+    is_past = alarm_moment(announcement) <= before
+    return before if is_past else announcement_moment(announcement)

@@ -18,7 +18,7 @@ WORKING_DAYS = frozenset(range(5))
 EVERY_DAY = frozenset(range(7))
 
 USUAL_WAIT = timedelta(minutes=90)
-"""How long after its time a digest waits for an announcement that is not complete, if nothing else is said."""
+"""How long a digest waits for an announcement that is not complete, if nothing else is said."""
 
 LONGEST_WAIT = timedelta(hours=12)
 """The most that can be said: the wait of one day must be over well before the next day's begins."""
@@ -26,9 +26,12 @@ LONGEST_WAIT = timedelta(hours=12)
 _TIME = r"(\d{1,2})[:.](\d{2})"
 _ZONE = r"([A-Za-z0-9_+/-]+)"
 _CLOCK_PHRASE = re.compile(
-    rf"([a-z, ]+?(?: from [^\s,]+)?),? (?:at|not before) {_TIME}(?: {_ZONE})?"
-    rf"(?: ?,? at the latest(?: at)? {_TIME}(?: {_ZONE})?)?",
-    re.IGNORECASE,
+    rf"""
+    (?P<days>[a-z,\ ]+?(?:\ from\ [^\s,]+)?),?               # every second monday from 2026-12-07
+    \ (?:at|not\ before)\ {_TIME}(?:\ {_ZONE})?              # at 09:00 Europe/Berlin
+    (?:\ ?,?\ at\ the\ latest(?:\ at)?\ {_TIME}(?:\ {_ZONE})?)?    # , at the latest 11:00
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _FORTNIGHT_PHRASE = re.compile(
     r"(?:on\s+)?(?:every\s+)?(?:second|other)\s+([a-z]+?)(?:\s+from\s+([^\s,]+))?", re.IGNORECASE
@@ -74,7 +77,8 @@ class Cadence:
         days: weekdays, Monday being 0; only for `CLOCK`.
         at: local wall-clock time, not before which a digest goes out; only for `CLOCK`.
         zone: IANA name of the zone whose dates and times count.
-        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the latest.
+        wait: how long after `at`, on the wall clock, it waits for an incomplete announcement at the
+            latest.
         fortnight: the Monday of a week in which it is due, if it is due in every second week only.
     """
 
@@ -87,7 +91,7 @@ class Cadence:
 
     @classmethod
     def parse(cls, phrase: str) -> Self:
-        """Read a phrase such as `weekdays at 09:00 Europe/Berlin, at the latest 11:00` or `on announcement`."""
+        """Read a phrase: `on announcement`, `daily at 09:00 Europe/Berlin, at the latest 11:00`."""
         text = " ".join(phrase.split())
         for kind in (CadenceKind.ANNOUNCEMENT, CadenceKind.AT_ONCE):
             if text.lower() == kind:
@@ -98,9 +102,9 @@ class Cadence:
                 f"{phrase!r} is not a time when a digest can be due",
                 hint=_suggest_time(text)
                 or 'Write "on announcement", "at once", or days and a time: "daily at 07:30 UTC". '
-                'Others are "weekdays at 09:00 Europe/Berlin, at the latest 12:00", "tuesdays and fridays at'
-                ' 08:00 UTC". '
-                'Or "every second monday at 08:00 UTC", "weekly on monday at 08:00 America/New_York".',
+                'Others are "weekdays at 09:00 Europe/Berlin, at the latest 12:00", "tuesdays and '
+                'fridays at 08:00 UTC". Or "every second monday at 08:00 UTC", "weekly on monday '
+                'at 08:00 America/New_York".',
             )
         days, hour, minute, zone, late_hour, late_minute, late_zone = match.groups()
         if zone and late_zone and zone != late_zone:
@@ -109,11 +113,10 @@ class Cadence:
                 hint="Name one; it holds for both times.",
             )
         at = _read_time(hour, minute, phrase)
-        wait = (
-            USUAL_WAIT
-            if late_hour is None
-            else _read_wait(at, _read_time(late_hour, late_minute, phrase), phrase)
-        )
+        wait = USUAL_WAIT
+        if late_hour is not None:
+            latest = _read_time(late_hour, late_minute, phrase)
+            wait = _read_wait(at, latest, phrase)
         second = _FORTNIGHT_PHRASE.fullmatch(days)
         weekdays = _read_days(second[1] if second else days, phrase)
         fortnight = _read_fortnight(weekdays, second[2], phrase) if second else None
@@ -122,13 +125,12 @@ class Cadence:
                 f"{phrase!r} does not name a time zone",
                 hint=f'Write "{phrase} Europe/Berlin", or UTC.',
             )
-        return cls(
-            CadenceKind.CLOCK, weekdays, at, _read_zone(zone or late_zone, phrase), wait, fortnight
-        )
+        known_zone = _read_zone(zone or late_zone, phrase)
+        return cls(CadenceKind.CLOCK, weekdays, at, known_zone, wait, fortnight)
 
     @property
     def latest(self) -> time:
-        """The wall-clock time at which it waits no longer; the next day's if it is not after `at`."""
+        """The wall-clock time when it waits no longer; the next day's if it is not after `at`."""
         return (datetime.combine(date.min, self.at) + self.wait).time()
 
     def has_day(self, day: date) -> bool:
@@ -138,25 +140,32 @@ class Cadence:
         """
         if day.weekday() not in self.days:
             return False
-        return self.fortnight is None or ((day - self.fortnight).days // 7) % 2 == 0
+        if self.fortnight is None:
+            return True
+        weeks = (day - self.fortnight).days // 7
+        return weeks % 2 == 0
 
     def __str__(self) -> str:
         if self.kind is not CadenceKind.CLOCK:
             return str(self.kind)
+        phrase = f"{self._write_days()} at {self.at:%H:%M} {self.zone}"
+        if self.wait == USUAL_WAIT:
+            return phrase
+        return f"{phrase}, at the latest {self.latest:%H:%M}"
+
+    def _write_days(self) -> str:
         if self.fortnight is not None:
             (weekday,) = self.days
-            first = self.fortnight + timedelta(days=weekday)
             days = f"every second {WEEKDAYS[weekday]}"
-            days += "" if self.fortnight == FIRST_FORTNIGHT else f" from {first}"
-        elif self.days == EVERY_DAY:
-            days = "daily"
-        elif self.days == WORKING_DAYS:
-            days = "weekdays"
-        else:
-            names = [f"{WEEKDAYS[day]}s" for day in sorted(self.days)]
-            days = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        latest = "" if self.wait == USUAL_WAIT else f", at the latest {self.latest:%H:%M}"
-        return f"{days} at {self.at:%H:%M} {self.zone}{latest}"
+            if self.fortnight == FIRST_FORTNIGHT:
+                return days
+            return f"{days} from {self.fortnight + timedelta(days=weekday)}"
+        if self.days == EVERY_DAY:
+            return "daily"
+        if self.days == WORKING_DAYS:
+            return "weekdays"
+        *names, last = [f"{WEEKDAYS[day]}s" for day in sorted(self.days)]
+        return f"{', '.join(names)} and {last}" if names else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +189,12 @@ class QuietHours:
         if match is None:
             raise ConfigurationError(
                 f"{phrase!r} are not hours of a day",
-                hint='Write "22:00-07:00", or with a time zone if `when` has none: "22:00-07:00 Europe/Berlin".',
+                hint='Write "22:00-07:00", or with a time zone if `when` has none: '
+                '"22:00-07:00 Europe/Berlin".',
             )
         begin_hour, begin_minute, end_hour, end_minute, zone = match.groups()
-        begin, end = (
-            _read_time(begin_hour, begin_minute, phrase),
-            _read_time(end_hour, end_minute, phrase),
-        )
+        begin = _read_time(begin_hour, begin_minute, phrase)
+        end = _read_time(end_hour, end_minute, phrase)
         if begin == end:
             raise ConfigurationError(
                 f"{phrase!r} ends when it begins: either all hours would be quiet, or none",
@@ -195,11 +203,12 @@ class QuietHours:
         return cls(begin, end, _read_zone(zone, phrase) if zone else "")
 
     def __str__(self) -> str:
-        return f"{self.begin:%H:%M}-{self.end:%H:%M}{' ' * bool(self.zone)}{self.zone}"
+        hours = f"{self.begin:%H:%M}-{self.end:%H:%M}"
+        return f"{hours} {self.zone}" if self.zone else hours
 
 
 def choose_zone(cadence: Cadence, quiet: QuietHours | None, usual: str = "America/New_York") -> str:
-    """Return the zone in which a day begins for a subscription: its cadence's, its quiet hours', or arXiv's."""
+    """Return the zone of a subscription's days: its cadence's, its quiet hours', or arXiv's."""
     if cadence.kind is CadenceKind.CLOCK:
         return cadence.zone
     return quiet.zone if quiet is not None and quiet.zone else usual
@@ -215,13 +224,14 @@ def read_pause_end(text: str, zone: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
         if moment.year <= LAST_YEAR:
-            return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))).astimezone(
-                UTC
-            )
+            if moment.tzinfo is None:
+                moment = moment.replace(tzinfo=ZoneInfo(zone))
+            return moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise UsageError(
             f"{text!r} is not a date",
-            hint="Write year, month and day: 2026-11-30; with a time if it matters: 2026-11-30T09:00.",
+            hint="Write year, month and day: 2026-11-30; with a time if it matters: "
+            "2026-11-30T09:00.",
         ) from None
     raise UsageError(
         f"{text!r} is after the year {LAST_YEAR}, the last one a pause may end in",
@@ -240,12 +250,13 @@ def _read_time(hour: str, minute: str, phrase: str) -> time:
 
 
 def _read_wait(at: time, latest: time, phrase: str) -> timedelta:
-    wait = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute) % timedelta(
-        days=1
-    )
+    """Return how long it is from one time to the other, past midnight if that comes first."""
+    ahead = timedelta(hours=latest.hour - at.hour, minutes=latest.minute - at.minute)
+    wait = ahead % _DAY
     if wait > LONGEST_WAIT:
+        hours = LONGEST_WAIT.seconds // 3600
         raise ConfigurationError(
-            f"{phrase!r}: {latest:%H:%M} is more than {LONGEST_WAIT.seconds // 3600} hours after {at:%H:%M}",
+            f"{phrase!r}: {latest:%H:%M} is more than {hours} hours after {at:%H:%M}",
             hint="Write first the earliest time at which it goes out, then the latest.",
         )
     return wait
@@ -267,11 +278,13 @@ def _read_zone(zone: str, phrase: str) -> str:
 
 
 def _suggest_time(phrase: str) -> str:
-    """Return how the time of a phrase is written, if it is there as an hour alone, or as 8 pm; "" else."""
+    """Return how the time of a phrase is written that is an hour alone, or 8 pm; "" for none."""
     for hour_written, minute, half in _SPOKEN_TIME.findall(phrase):
         hour = int(hour_written)
         if half:
-            hour = hour % _HALF_DAY + _HALF_DAY * (half.lower() == "pm")
+            hour %= _HALF_DAY
+        if half.lower() == "pm":
+            hour += _HALF_DAY
         if (half or not minute) and hour < 2 * _HALF_DAY:
             return f"Write the time as {hour:02}:{minute or '00'}.{_ask_zone(phrase)}"
     return ""
@@ -306,45 +319,52 @@ def _read_fortnight(days: frozenset[int], first: str | None, phrase: str) -> dat
 
 
 def _read_days(words: str, phrase: str) -> frozenset[int]:
+    text = words.strip().lower()
     days: set[int] = set()
-    for word in re.split(r"\s*,\s*|\s+and\s+|\s+", words.strip().lower()):
+    for word in re.split(r"\s*,\s*|\s+and\s+|\s+", text):
         singular = word.removesuffix("s")
-        if word == "daily" or (singular == "day" and words.strip().lower() == "every day"):
+        if word == "daily" or (singular == "day" and text == "every day"):
             days |= EVERY_DAY
         elif singular in ("weekday", "workday"):
             days |= WORKING_DAYS
         elif singular in WEEKDAYS:
             days.add(WEEKDAYS.index(singular))
         elif word not in ("every", "on", "and", "weekly", ""):
-            near = [] if word in _RHYTHMS else get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
-            hint += _ask_zone(phrase)
+            hint = _suggest_day(word) + _ask_zone(phrase)
             raise ConfigurationError(f"{phrase!r}: {word!r} is not a day of the week", hint=hint)
     if not days:
-        raise ConfigurationError(
-            f"{phrase!r} does not name a day", hint=_DAYS_HINT + _ask_zone(phrase)
-        )
+        hint = _DAYS_HINT + _ask_zone(phrase)
+        raise ConfigurationError(f"{phrase!r} does not name a day", hint=hint)
     return frozenset(days)
+
+
+def _suggest_day(word: str) -> str:
+    """Return a hint with the day that a misspelt word means; all forms if it means a rhythm."""
+    if word in _RHYTHMS:
+        return _DAYS_HINT
+    near = get_close_matches(word, _DAY_WORDS, n=1, cutoff=0.6)
+    return f"Did you mean {near[0]!r}?" if near else _DAYS_HINT
 
 
 @lru_cache(maxsize=4096)
 def resolve_local(day: date, at: time, zone: str) -> datetime | None:
     """Return the UTC moment of a wall-clock time on a local date; None if the date does not exist.
 
-    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as the
-    process does, as what zoneinfo has read of a zone does.
+    Answers are kept: a hundred thousand subscriptions share a few times a day. They hold as long as
+    the process does, as what zoneinfo has read of a zone does.
     """
-    place, local = ZoneInfo(zone), datetime.combine(day, at)
-    while (moment := local.replace(tzinfo=place).astimezone(UTC)).astimezone(place).replace(
-        tzinfo=None
-    ) != local:
+    place = ZoneInfo(zone)
+    local = datetime.combine(day, at)
+    moment = local.replace(tzinfo=place).astimezone(UTC)
+    while moment.astimezone(place).replace(tzinfo=None) != local:
         local += timedelta(minutes=1)  # clocks are put forward over it
+        moment = local.replace(tzinfo=place).astimezone(UTC)
     last_before = (moment - timedelta(seconds=1)).astimezone(place).date()
     return moment if day in (local.date(), last_before) else None
 
 
 def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) -> datetime:
-    """Return the first moment from one on (UTC) at which something may go out: that one, or the quiet's end."""
+    """Return the first moment from one on (UTC) outside the quiet hours: that one, or their end."""
     if quiet is None:
         return moment
     zone = quiet.zone or cadence.zone
@@ -353,15 +373,16 @@ def leave_quiet(cadence: Cadence, quiet: QuietHours | None, moment: datetime) ->
         begin = resolve_local(day, quiet.begin, zone)
         end = _resolve_end(quiet, day, zone)
         if begin is not None and begin <= moment < end:
-            return leave_quiet(
-                cadence, quiet, end
-            )  # if clocks are put forward over it, the next begins at once
+            # If clocks are put forward over its end, the next quiet time begins at once.
+            return leave_quiet(cadence, quiet, end)
     return moment
 
 
 def _resolve_end(quiet: QuietHours, day: date, zone: str) -> datetime:
-    """Return when the quiet time that begins on a local date ends; a date that never was is passed over."""
+    """Return when the quiet time of a local date ends; a date that never was is passed over."""
     last = day if quiet.begin < quiet.end else day + _DAY
-    while (end := resolve_local(last, quiet.end, zone)) is None:
+    end = resolve_local(last, quiet.end, zone)
+    while end is None:
         last += _DAY
+        end = resolve_local(last, quiet.end, zone)
     return end

@@ -1,9 +1,9 @@
 """Reads the time, the one module that does, and keeps the pace between requests.
 
-Everything that decides takes a moment as a value; everything that waits asks the clock it was given.
-`SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a stand-in
-for arXiv that keeps `/_control/now`), so that real processes live through months in minutes;
-`ManualClock` is still until it is moved.
+Everything that decides takes a moment as a value; everything that waits asks the clock it was
+given. `SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a
+stand-in for arXiv that keeps `/_control/now`), so that real processes live through months in
+minutes; `ManualClock` is still until it is moved.
 """
 
 from __future__ import annotations
@@ -107,13 +107,15 @@ class ManualClock:
 class RemoteClock:
     """Simulated time kept by another process on this machine.
 
-    Its URL answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves it.
+    Its URL answers GET with JSON whose `now` is an ISO 8601 moment; `POST ?advance=SECONDS` moves
+    it.
     """
 
     is_simulated = True
 
     def __init__(self, url: str) -> None:
-        if urlsplit(url).scheme != "http" or urlsplit(url).hostname not in LOOPBACK_HOSTS:
+        parts = urlsplit(url)
+        if parts.scheme != "http" or parts.hostname not in LOOPBACK_HOSTS:
             raise ConfigurationError(
                 f"a test clock must be on this machine, not at {url}",
                 hint=_TEST_CLOCK_HINT,
@@ -125,7 +127,7 @@ class RemoteClock:
         return self._ask("")
 
     def sleep(self, seconds: float) -> None:
-        """Move the simulated clock on by that many seconds, rounded up: such clocks print whole ones."""
+        """Move the simulated clock on by seconds, rounded up: such clocks print whole ones."""
         if seconds > 0:
             self._ask(f"?advance={math.ceil(seconds)}", method="POST")
 
@@ -134,9 +136,12 @@ class RemoteClock:
         from urllib.request import ProxyHandler, Request, build_opener  # noqa: PLC0415 - as above
 
         try:
-            asked = Request(f"{self._url}{query}", method=method)  # noqa: S310 - the scheme was checked
-            with build_opener(ProxyHandler({})).open(asked, timeout=_ANSWER) as answer:
-                return to_utc(datetime.fromisoformat(json.load(answer)["now"]))
+            url = f"{self._url}{query}"
+            asked = Request(url, method=method)  # noqa: S310 - the scheme was checked
+            straight = build_opener(ProxyHandler({}))
+            with straight.open(asked, timeout=_ANSWER) as answer:
+                told = json.load(answer)["now"]
+            return to_utc(datetime.fromisoformat(told))
         except (OSError, ValueError, LookupError, TypeError, HTTPException) as error:
             raise ConfigurationError(
                 f"the test clock at {self._url} can't be read: {error}", hint=_TEST_CLOCK_HINT
@@ -166,7 +171,10 @@ def read_rfc_date(text: str) -> datetime:
 
 
 def monotonic() -> float:
-    """Return seconds on a clock that never goes back, nor stops for a sleep; only differences mean anything."""
+    """Return seconds on a clock that never goes back, nor stops for a sleep.
+
+    Only differences mean anything.
+    """
     return time.clock_gettime(_CLOCK)
 
 
@@ -185,8 +193,8 @@ class Grant:
 
     Attributes:
         token: fences everything stored because of it.
-        good_until: the moment, by `digest.model.clock.monotonic`, from which on the request must not be begun any
-            more: it could outlive the lease.
+        good_until: the moment, by `digest.model.clock.monotonic`, from which on the request must
+            not be begun any more: it could outlive the lease.
     """
 
     token: int
@@ -207,8 +215,8 @@ class Gate(Protocol):
     def acquire(self) -> Grant:
         """Wait until one request may be made.
 
-        Raise `ArxivThrottled`: the circuit breaker is open for longer than the caller is willing to wait.
-        Raise `StoreBusy`: another process holds the gate and did not let go in time.
+        Raise `ArxivThrottled`: the circuit breaker is open for longer than the caller is willing to
+        wait. Raise `StoreBusy`: another process holds the gate and did not let go in time.
         """
         ...
 
@@ -235,7 +243,8 @@ def name_zone(zone: tzinfo | None, now: datetime) -> str:
 
 def write_day(day: date, today: date) -> str:
     """Write a date as `Thu 19 Nov`; of another year than this one as `Thu 19 Nov 2026`."""
-    return f"{day:%a %-d %b}{f' {day.year}' * (day.year != today.year)}"
+    written = f"{day:%a %-d %b}"
+    return written if day.year == today.year else f"{written} {day.year}"
 
 
 def write_moment(moment: datetime, zone: tzinfo | None, today: date) -> str:

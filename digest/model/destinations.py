@@ -12,7 +12,7 @@ from digest.model.errors import ConfigurationError, UsageError
 FEED_SUFFIXES = (".atom", ".xml", ".json")
 
 _LOCAL_DOMAIN = re.compile(r"@(?:[a-z0-9-]+\.)*(?:localhost|local|test)", re.ASCII | re.IGNORECASE)
-"""Domains no mail from outside reaches (RFC 6761, RFC 6762): right on an operator's own machines."""
+"""Domains that no mail from outside reaches (RFC 6761, RFC 6762): right on one's own machines."""
 
 
 class DestinationKind(StrEnum):
@@ -59,6 +59,7 @@ class KindTraits:
         is_paced: one message a second and channel, so that a digest comes in several.
         is_named: the address is a name that the configuration gives to a secret address.
         is_personal: it is one reader's, who gets links of their own.
+        is_path: the address is a path on this machine.
         is_own: it shows nothing to anybody but its owner, so nothing is tested by sending.
     """
 
@@ -71,6 +72,7 @@ class KindTraits:
     is_paced: bool = False
     is_named: bool = False
     is_personal: bool = False
+    is_path: bool = False
     is_own: bool = False
 
 
@@ -115,6 +117,7 @@ TRAITS: dict[DestinationKind, KindTraits] = {
         medium=Medium.PAGE,
         address=":…",
         can_be_asked=True,
+        is_path=True,
         is_own=True,
     ),
     DestinationKind.CONSOLE: KindTraits(
@@ -168,17 +171,23 @@ class Destination:
     @property
     def is_pulled(self) -> bool:
         """Whether readers fetch it or it is a whole feed file: no digest, no slot, no delivery."""
-        return self.traits.medium is Medium.FEED or self._is_feed_file
+        return self.traits.medium is Medium.FEED or self.is_feed_file
 
     @property
     def is_site(self) -> bool:
         """Whether it is a folder of pages, one for each digest."""
-        return self.traits.medium is Medium.PAGE and not self._is_feed_file
+        return self.traits.medium is Medium.PAGE and not self.is_feed_file
 
     @property
-    def _is_feed_file(self) -> bool:
+    def is_feed_file(self) -> bool:
+        """Whether it is a file that holds a whole feed."""
         is_file = self.kind is DestinationKind.FILE
         return is_file and self.address.lower().endswith(FEED_SUFFIXES)
+
+    @property
+    def is_member_list(self) -> bool:
+        """Whether it is a file of mail addresses: `mailto:@members.txt`."""
+        return self.traits.is_personal and self.address.startswith("@")
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.address}" if self.address else str(self.kind)
@@ -196,9 +205,9 @@ def mail_to(address: str) -> Destination:
 def normalise_address(text: str) -> str:
     """Return a mail address in the one spelling it is stored and compared in: ASCII, lower case.
 
-    Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from `reader@` and
-    who left under one spelling must not be written to under the other. Only the form is judged, by RFC 5321
-    and 5322 (as the package email-validator reads them); no server is asked.
+    Case is folded on both sides of the @, since no mail server in use tells `Reader@` apart from
+    `reader@` and who left under one spelling must not be written to under the other. Only the form
+    is judged, by RFC 5321 and 5322 (as the package email-validator reads them); no server is asked.
     """
     import email_validator  # noqa: PLC0415 - costs 40 ms that a command without mail need not pay
 
@@ -211,8 +220,11 @@ def normalise_address(text: str) -> str:
             judged, check_deliverability=False, allow_smtputf8=False, strict=True
         )
     except email_validator.EmailNotValidError as error:
+        reason = str(error).rstrip(".")
         raise UsageError(
-            f"{address[:80]!r} is not an e-mail address: {str(error).rstrip('.')}",
+            f"{address[:80]!r} is not an e-mail address: {reason}",
             hint="Write just the address, such as reader@example.org.",
         ) from error
-    return f"{valid.local_part}@{domain if is_local else valid.ascii_domain}".lower()
+    if not is_local:
+        domain = valid.ascii_domain
+    return f"{valid.local_part}@{domain}".lower()

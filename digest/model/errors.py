@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree. Each error says what is wrong, where, and (`hint`) what to do next.
+"""What can go wrong, as one tree. Each error says what is wrong, where, and in `hint` what to do.
 
 DigestError                      exit 1   HTTP 500   something of ours is wrong
 ├── UsageError                   exit 2   HTTP 400   the call's words are off
@@ -20,7 +20,7 @@ DigestError                      exit 1   HTTP 500   something of ours is wrong
     │   ├── ArxivRejected        the request itself is wrong and stays wrong
     │   ├── ArxivFaulted         500, or an error feed that may pass
     │   ├── ArxivMoved           a redirect: the configured address is out of date
-    │   └── ArxivUnreadable      the body is not what was asked for, or contradicts what was seen before
+    │   └── ArxivUnreadable      the body is not what was asked for, or contradicts an earlier one
     │       ├── ArxivTruncated   it breaks off, or is not well-formed
     │       ├── ArxivHostile     it carries a DTD, an entity, or too many bytes
     │       └── ArxivShort       fewer entries than the counts say, or none
@@ -32,24 +32,41 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Final
 
+from digest.model.said import NOTHING, Said, Saying
+
 _POINTED: Final = 30
-"""Characters shown of a long query before the place that is meant, and after it: 80 columns hold them."""
+"""Characters shown of a long query on each side of the place that is meant: they fit 80 columns."""
 
 
 class DigestError(Exception):
-    """Something went wrong inside Digest."""
+    """Something went wrong inside Digest.
+
+    What decides what follows reads `said` and `advice`, which have codes; `message` and `hint`
+    are their words, for people.
+    """
 
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
 
-    def __init__(self, message: str = "", *, hint: str = "") -> None:
-        super().__init__(message or (type(self).__doc__ or "").strip().partition("\n")[0])
-        self.hint = hint
+    def __init__(self, message: str | Said = "", *, hint: str | Said = "") -> None:
+        if not message:
+            message, *_ = (type(self).__doc__ or "").strip().split("\n")
+        super().__init__(message)
+        self.said = message if isinstance(message, Said) else Said.plain(message)
+        self.advice = hint if isinstance(hint, Said) else Said.plain(hint)
 
     @property
     def message(self) -> str:
         """What is wrong and where, as one sentence."""
-        return str(self.args[0])
+        return str(self.said)
+
+    @property
+    def hint(self) -> str:
+        """What to do about it, in words; "" if nothing can be done."""
+        return str(self.advice)
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class UsageError(DigestError):
@@ -62,8 +79,8 @@ class UsageError(DigestError):
 class QueryError(UsageError):
     """A saved query cannot be read.
 
-    `position` is the 0-based offset, in code points of `text`, where reading stopped. `instead` is the
-    whole text as it can be read, "" if nobody knows.
+    `position` is the 0-based offset, in code points of `text`, where reading stopped. `instead` is
+    the whole text as it can be read, "" if nobody knows.
     """
 
     def __init__(
@@ -81,13 +98,21 @@ class QueryError(UsageError):
         self.position = position
 
     def pointer(self) -> str:
-        """Return the query, of a long one what is near, and a caret below the place that is meant: two lines."""
+        """Return two lines: the query, and a caret below the place that is meant.
+
+        Of a long query only what is near is shown.
+        """
         line = "".join(" " if char.isspace() else char for char in self.text)
         place = min(self.position, len(line))
-        start = max(0, min(place - _POINTED, len(line) - 2 * _POINTED))
-        end = start + 2 * _POINTED
-        before, behind = ("…" if start else ""), ("…" if end < len(line) else "")
-        return f"{before}{line[start:end]}{behind}\n{' ' * (len(before) + place - start)}^"
+        width = 2 * _POINTED
+        last_start = max(0, len(line) - width)
+        start = min(max(0, place - _POINTED), last_start)
+        end = start + width
+        before = "…" if start else ""
+        behind = "…" if end < len(line) else ""
+        column = len(before) + place - start
+        caret = "^".rjust(column + 1)
+        return f"{before}{line[start:end]}{behind}\n{caret}"
 
 
 class UnknownName(UsageError):
@@ -140,30 +165,42 @@ class OutsideError(DigestError):
     exit_code = 4
     http_status = 502
 
-    def __init__(self, message: str = "", *, hint: str = "") -> None:
-        super().__init__(message.rstrip("."), hint=hint)  # what others say may end in a full stop
+    def __init__(self, message: str | Said = "", *, hint: str | Said = "") -> None:
+        # What others say may end in a full stop.
+        bare = message.without_stop() if isinstance(message, Said) else message.rstrip(".")
+        super().__init__(bare, hint=hint)
 
 
 class ArxivError(OutsideError):
     """ArXiv did not answer well.
 
     `retry_after` is how many seconds arXiv asked us to wait, None if it said nothing usable.
-    `request` names what was asked, for logs. `reader_message` says it to readers, without particulars.
+    `request` names what was asked, for logs; `bare` is what is said without that. `complaint` is
+    what arXiv itself says of the request, if it says anything. `reader_message` says it to readers,
+    without particulars.
     """
 
     reader_message: ClassVar[str] = "arXiv has not answered"
 
     def __init__(
         self,
-        message: str = "",
+        message: str | Said = "",
         *,
-        hint: str = "",
+        hint: str | Said = "",
         retry_after: float | None = None,
         request: str = "",
+        complaint: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
         self.request = request
+        self.bare = self.said
+        self.complaint = complaint
+
+    def name_request(self, name: str) -> None:
+        """Say of which request it is."""
+        self.request = name
+        self.said = Said.of(Saying.OF_ONE, name, self.bare)
 
 
 class ArxivUnreachable(ArxivError):
@@ -235,20 +272,21 @@ class DeliveryError(OutsideError):
     """A message could not be handed over.
 
     Args:
-        message: what the other side said, or what happened to the connection.
+        said: what the other side answered, or what happened to the connection.
         permanent: trying the same again cannot help.
         retry_after: seconds the other side asked for, None if it named none.
         ambiguous: the message may have arrived all the same; never repeat it blindly.
-        whole_transport: every destination of this transport is affected (a bad token, a refused login), or
-            what is configured is at fault.
+        whole_transport: every destination of this transport is affected (a bad token, a refused
+            login), or what is configured is at fault.
         too_large: the message is more than the other side takes; a shorter one may go through.
         refusal: what is refused, if it is `permanent` and known; of a whole transport its account.
         hint: what the operator can do.
+        answer: the other side's own code for it; "" if it has none.
     """
 
     def __init__(
         self,
-        message: str,
+        said: Said,
         *,
         permanent: bool = False,
         retry_after: float | None = None,
@@ -256,9 +294,11 @@ class DeliveryError(OutsideError):
         whole_transport: bool = False,
         too_large: bool = False,
         refusal: Refusal | None = None,
-        hint: str = "",
+        hint: Said = NOTHING,
+        answer: str = "",
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(said, hint=hint)
+        self.answer = answer
         self.refusal = refusal or (Refusal.ACCOUNT if permanent and whole_transport else None)
         self.too_large = too_large
         self.permanent = permanent

@@ -22,7 +22,8 @@ class LibraryPaper:
     Attributes:
         title: plain or TeX, "" if only its id is known.
         doi: without `https://doi.org/`, in small letters; "" for none.
-        collection: where in the library it is: a collection's path, such as `Thesis/Chapter 2`; "" for its top.
+        collection: where in the library it is: a collection's path, such as `Thesis/Chapter 2`; ""
+            for its top.
     """
 
     title: str
@@ -89,6 +90,7 @@ class ZoteroSource:
         if found is None:
             raise ConfigurationError(
                 f"{text!r} names no library at Zotero",
-                hint="Write zotero:1234567 (your user id), zotero:group/98765, or zotero:1234567/Collection.",
+                hint="Write zotero:1234567 (your user id), zotero:group/98765, or "
+                "zotero:1234567/Collection.",
             )
         return cls(int(found[2]), is_group=bool(found[1]), collection=(found[3] or "").strip("/"))

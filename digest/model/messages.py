@@ -12,10 +12,8 @@ from digest.model.announcements import Kind
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.papers import Paper, Reason
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import Abstracts, Grouping, UncheckedTurn
-
-NEAR_LIST = "near this list's library"
-"""What others read in place of a title of somebody's library."""
 
 FIRST_DIGEST_PAPERS = 15
 """How many papers a new saved query shows if its last days hold fewer."""
@@ -42,9 +40,9 @@ IsOurs: TypeAlias = "Callable[[], bool]"
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a subscription is new and shows a sample; a lost database had sent it,
-    says the operator, and this one keeps on record that it did; or somebody only wants to see what it would be.
-    A letter is no digest: it is the mail with a link that somebody asked for on a page.
+    Its time came; a subscription is new and shows a sample; a lost database had sent it, says the
+    operator, and this one keeps on record that it did; or somebody only wants to see what it would
+    be. A letter is no digest: it is the mail with a link that somebody asked for on a page.
     """
 
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
@@ -69,27 +67,30 @@ _OF_PAST = (
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was checked before a digest was planned: the sentence that parts a quiet day from a failure.
+    """What was checked before a digest was planned: it tells a quiet day from a failure.
 
     Attributes:
-        announcement: Eastern date of the newest announcement searched for; None before the first run.
+        announcement: Eastern date of the newest announcement searched for; None before the first
+            run.
         is_complete: every paper of that announcement has been seen, as far as the source can show.
-        matched: papers of this digest; None for a first digest, whose papers are older than that announcement, and
-            if an earlier digest showed what matched.
+        matched: papers of this digest; None for a first digest, whose papers are older than that
+            announcement, and if an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last check, in a reader's words; "" if nothing did.
-        failing_since: when the first of the checks ended (UTC) that have failed since the last complete one.
+        failing_since: when the first of the checks ended (UTC) that have failed since the last
+            complete one.
         new: papers that announcement is known to have brought; 0 if that is not known.
         is_settled: complete, and seen to have come to its end: an announcement may come in parts.
         is_awaited: arXiv was checked, and nothing of that announcement was there.
-        since: Eastern date of an earlier announcement from which on this digest is for all; None if it
-            is for that one alone, or it is not known.
-        announcements: how many announcements were expected from `since` on; 1 if it is for one alone.
-        total: papers a search on its own names, if only the newest were checked and older ones may belong
-            to the digest, too; 0 otherwise. Of trials alone, which are never stored.
-        last_shown_at: of a digest without papers, when an earlier one last showed papers of these announcements
-            (UTC); None if none did: then nothing in them matched.
+        since: Eastern date of an earlier announcement from which on this digest is for all; None if
+            it is for that one alone, or it is not known.
+        announcements: how many announcements were expected from `since` on; 1 if it is for one
+            alone.
+        total: papers a search on its own names, if only the newest were checked and older ones may
+            belong to the digest, too; 0 otherwise. Of trials alone, which are never stored.
+        last_shown_at: of a digest without papers, when an earlier one last showed papers of these
+            announcements (UTC); None if none did: then nothing in them matched.
     """
 
     announcement: date | None
@@ -111,7 +112,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
-    """A paper as it read at some time, and the key by which the store keeps that text; 0 if it keeps none."""
+    """A paper as it read at some time, and the key of that text in the store; 0 if it has none."""
 
     paper: Paper
     key: int = 0
@@ -134,17 +135,39 @@ class Sequel:
 
 
 @dataclass(frozen=True, slots=True)
+class NearLibrary:
+    """To what in a library a paper is near; as text it is the title.
+
+    Attributes:
+        title: of the nearest paper in the library, in plain Unicode on one line and fit for
+            quotation marks; "" if it has none, or if it is hidden.
+        is_own: its reader is the library's owner; nobody else reads a title.
+    """
+
+    title: str = ""
+    is_own: bool = True
+
+    def __str__(self) -> str:
+        return self.title
+
+
+HIDDEN_LIBRARY = NearLibrary(is_own=False)
+"""What others get in place of what a paper is near to in somebody's library."""
+
+
+@dataclass(frozen=True, slots=True)
 class DigestEntry:
     """One paper of a digest.
 
     Attributes:
         paper: the paper at the version announced.
-        label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for new.
+        label: what changed since the reader saw it, such as "v1 → v2" or "first time here"; "" for
+            new.
         queries: names of the saved queries that matched, in the subscription's order.
         announced: Eastern date of the announcement it is shown for.
         before: the text its reader had; None for papers that are new to the reader.
-        near: if it is in the top tenth of its announcement by nearness to the subscription's library, to what:
-            `like “Title of the nearest”`, or `NEAR_LIST`; "" else.
+        near: to what in the subscription's library it is near, if it is in the top tenth of its
+            announcement by that; None else.
     """
 
     kind: Kind
@@ -156,16 +179,11 @@ class DigestEntry:
     change_id: int = 0
     before: StoredText | None = None
     sequel: Sequel | None = None
-    near: str = ""
-
-    @property
-    def dot(self) -> str:
-        """What the dot at a near paper means: `near your library`; "" if it has none."""
-        return self.near if self.near in ("", NEAR_LIST) else "near your library"
+    near: NearLibrary | None = None
 
     @property
     def shows_change(self) -> bool:
-        """Whether what changed is shown in place of the paper: its reader knows it, or it was withdrawn."""
+        """Whether only what changed is shown: its reader knows the paper, or it was withdrawn."""
         return self.is_withdrawn or self.before is not None
 
     @property
@@ -185,9 +203,10 @@ class DigestEntry:
 
 
 class Form(StrEnum):
-    """How much is said of a paper: its abstract, sentences of that, its title alone, or what changed in it.
+    """How much is said of a paper: its abstract, sentences of it, its title, or what changed.
 
-    Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may have room.
+    Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may
+    have room.
     """
 
     ABSTRACT = "abstract"
@@ -198,20 +217,48 @@ class Form(StrEnum):
     MINOR = "minor"
 
 
+class WhyFirst(StrEnum):
+    """Why a paper comes before all headings of a long digest.
+
+    A reader follows its authors; its subscription puts a query first; it is near a library; several
+    saved queries match it; its title has their words; or it says where it appears.
+    """
+
+    AUTHORS = "authors"
+    PUT_FIRST = "put first"
+    NEAR = "near"
+    QUERIES = "queries"
+    TITLE = "title"
+    PLACE = "place"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstReason:
+    """One reason why a paper comes first.
+
+    Attributes:
+        words: the names of the authors, the query that is put first, or the place; () for what the
+            entry of the paper says: to what it is near, and how many saved queries match it.
+    """
+
+    why: WhyFirst
+    words: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Neighbours of a digest under one heading.
 
     Attributes:
         is_name: its title is the name of a category or a saved query.
-        reasons: why each of its papers comes first; () in other groups.
+        reasons: why each of its papers comes first, the strongest reason first; () in other groups.
     """
 
     title: str
     count: int
     form: Form
     is_name: bool = False
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[tuple[FirstReason, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +266,15 @@ class Digest:
     """What one subscription gets for one slot, frozen when planned.
 
     Attributes:
-        slot: `2026-11-20` | `2026-W47` | `mailing:2026-11-19` | `run:…` | `new:…`; unique within the subscription.
+        slot: the name of what it is made for (see `SlotName`), unique within the subscription.
         planned_at: when it was frozen (UTC).
         zone: IANA zone its dates are shown in.
         shown: how many of `entries` are shown; the rest are counted and linked.
         queries: (name, text) of the saved queries it comes from.
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
-        is_nearest: of the newest papers it holds those nearest to a library: a first digest with one.
+        is_nearest: of the newest papers it holds those nearest to a library: a first digest with
+            one.
         unchecked: turns before it that brought no digest, since nothing could be checked.
     """
 
@@ -250,32 +298,24 @@ class Digest:
 
     def hide_library(self) -> Digest:
         """Return it as others may read it, without titles of its reader's library."""
-        hidden = [replace(one, near=NEAR_LIST) if one.near else one for one in self.entries]
-        groups = [
-            replace(group, reasons=tuple(map(_hide_title, group.reasons, self.entries)))
-            for group in self.groups
-        ]  # only the first has reasons
-        return replace(self, entries=tuple(hidden), groups=tuple(groups))
+        hidden = [replace(one, near=one.near and HIDDEN_LIBRARY) for one in self.entries]
+        return replace(self, entries=tuple(hidden))
 
     def hide_queries(self) -> Digest:
-        """Return it as those may read it who must not know what is asked for: nor, then, why a paper matched."""
-        entries = tuple(replace(one, queries=(), reasons=()) for one in self.entries)
-        by_query = self.group_by is Grouping.QUERY
-        groups = [
-            replace(one, title="Papers" if by_query else one.title, reasons=())
-            for one in self.groups
-        ]
-        return replace(
-            self, queries=((HIDDEN_QUERY, HIDDEN_QUERY),), entries=entries, groups=tuple(groups)
-        )
-
-
-def _hide_title(reason: str, entry: DigestEntry) -> str:
-    return reason.replace(entry.near, NEAR_LIST) if entry.near else reason
+        """Return it for those who must not know what is asked for, nor why a paper matched."""
+        entries = tuple([replace(one, queries=(), reasons=()) for one in self.entries])
+        groups = [replace(one, reasons=()) for one in self.groups]
+        if self.group_by is Grouping.QUERY:
+            groups = [replace(one, title="Papers") for one in groups]
+        hidden = (HIDDEN_QUERY, HIDDEN_QUERY)
+        return replace(self, queries=(hidden,), entries=entries, groups=tuple(groups))
 
 
 class DeliveryState(StrEnum):
-    """States of a delivery. Only `SENDING` is ambiguous after a crash. `digest/README.md` has their diagram."""
+    """States of a delivery. Only `SENDING` is ambiguous after a crash.
+
+    `digest/README.md` has their diagram.
+    """
 
     READY = "ready"
     CLAIMED = "claimed"
@@ -292,14 +332,16 @@ TERMINAL_STATES = frozenset({DeliveryState.SENT, DeliveryState.DEAD, DeliverySta
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses a message may offer; "" for each that does not exist (a dead link is never printed).
+    """Addresses a message may offer; "" for each that does not exist: no dead link is printed.
 
     Attributes:
         unsubscribe: https address that takes a one-click POST (RFC 8058).
         unsubscribe_mail: `mailto:` address with subject that does the same by mail.
         refs: what `/2611.14886.bib` or `.ris` is added to for a paper's BibTeX or RIS.
-        likes: the page on which the one reader of a digest says of which papers more or less should come.
-        ask: whom several readers of one address ask to be taken off: a mail address, and no link of theirs.
+        likes: the page on which the one reader of a digest says of which papers more or less should
+            come.
+        ask: whom several readers of one address ask to be taken off: a mail address, and no link of
+            theirs.
     """
 
     unsubscribe: str = ""
@@ -322,11 +364,12 @@ class Share:
 
     Attributes:
         first: place of the first, from 0.
-        end: place after the last one; the same as `first` for a message in the channel if the thread shows
-            all papers, those listed in the channel too.
-        shown: how many of them it shows at most, the others being counted and linked; in the channel, how many
-            titles it lists at most.
-        form: in the thread, how much it says of each; a sentence is for two, too, if so many are planned.
+        end: place after the last one; the same as `first` for a message in the channel if the
+            thread shows all papers, those listed in the channel too.
+        shown: how many of them it shows at most, the others being counted and linked; in the
+            channel, how many titles it lists at most.
+        form: in the thread, how much it says of each; a sentence is for two, too, if so many are
+            planned.
     """
 
     first: int
@@ -361,7 +404,8 @@ class Delivery:
         token: the fence of the present claim; a mark with another token changes nothing.
         idempotency_key: the same for every attempt (a UUID).
         not_before: earliest next attempt (UTC).
-        remote_address: the destination as the other side knows it (a Slack channel id), "" until resolved.
+        remote_address: the destination as the other side knows it (a Slack channel id), "" until
+            resolved.
         parent_remote_id: what the first part was answered with (a Slack `ts`), "" for part 0.
         remote_id: what the other side answered, "" until sent.
         share: which papers it shows; None unless it goes to Slack.
@@ -383,7 +427,7 @@ class Delivery:
     remote_address: str = ""
     parent_remote_id: str = ""
     remote_id: str = ""
-    last_error: str = ""
+    last_error: Said = NOTHING
     share: Share | None = None
     refusal: Refusal | None = None
     held_at: datetime | None = None
@@ -453,7 +497,8 @@ class Feed:
         updated: when its newest entry came or changed (UTC).
         self_url: its own address, "" for a file that does not know where it is served.
         entries: newest first.
-        notice: a sentence shown as an entry of its own (an empty feed says what it waits for); "" for none.
+        notice: a sentence shown as an entry of its own (an empty feed says what it waits for); ""
+            for none.
         refs_url: as `Links.refs`, "" if no server answers.
         papers: how many came in the days it goes back; `entries` are the newest of them.
         unchecked: the announcements of the last week that were not checked before the next one.
@@ -539,11 +584,14 @@ def always_ours() -> bool:
 def require_ours(is_ours: IsOurs) -> None:
     """Go on only while the message is ours."""
     if not is_ours():
-        raise DeliveryError("the claim on it ended before it was sent: another process may send it")
+        raise DeliveryError(Said.of(Saying.CLAIM_ENDED))
 
 
 class Transport(Protocol):
-    """A transport to one kind of destination. Several threads use it at once, and `close` may come from any."""
+    """A transport to one kind of destination.
+
+    Several threads use it at once, and `close` may come from any.
+    """
 
     def resolve(self, destination: Destination) -> str:
         """Return the address as the other side knows it (a Slack channel id); "" if none is needed.
@@ -570,7 +618,8 @@ class Transport(Protocol):
 
         `begun_at`: when sending it began, by the clock of the host that sent.
 
-        Raise `DeliveryError`: that is not known (`permanent`: never by this transport as configured).
+        Raise `DeliveryError`: that is not known (`permanent`: never by this transport as
+        configured).
         """
         ...
 

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """Write `1 paper`, `2 papers`, `1,000 papers`; what is not made with an s is given: `2 deliveries`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    """Write `1 paper`, `2 papers`, `1,000 papers`; a plural without s is given: `2 deliveries`."""
+    noun = one if number == 1 else many or f"{one}s"
+    return f"{number:,} {noun}"

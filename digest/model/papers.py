@@ -1,8 +1,9 @@
 """Papers and their ids: what arXiv says of a paper, as values without behaviour of their own.
 
 Identifier forms follow https://info.arxiv.org/help/arxiv_identifier.html: `YYMM.number` since April
-2007 (four digits until 2014, five since), `archive/YYMMNNN` before. Ids are given out in order when a
-paper is announced, so `ArxivId.announcement_order` sorts by announcement; no date of a paper does.
+2007 (four digits until 2014, five since), `archive/YYMMNNN` before. Ids are given out in order when
+a paper is announced, so `ArxivId.announcement_order` sorts by announcement; no date of a paper
+does.
 """
 
 from __future__ import annotations
@@ -17,14 +18,24 @@ from digest.model.errors import UsageError
 
 _NEW_STYLE = re.compile(r"(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))\.(?P<number>\d{4,5})", re.ASCII)
 _OLD_STYLE = re.compile(
-    r"(?P<archive>[a-z]+(?:-[a-z]+)?)(?:\.[A-Za-z-]{2,})?/(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))(?P<number>\d{3})",
-    re.ASCII,
+    r"""
+    (?P<archive>[a-z]+(?:-[a-z]+)?)(?:\.[A-Za-z-]{2,})?       # hep-th, or math.CO: its subject
+    /(?P<yymm>\d{2}(?:0[1-9]|1[0-2]))(?P<number>\d{3})        # /9901001
+    """,
+    re.ASCII | re.VERBOSE,
 )
 _VERSION = re.compile(r"v([1-9]\d{0,4})\Z", re.ASCII)
 _ADDRESS = re.compile(
-    r"(?:(?:(?:https?://)?(?:[\w-]+\.)*(?:arxiv|alphaxiv)\.org/)?(?:abs|pdf|html|format)/"
-    r"|(?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?10\.48550/)(?P<id>[^?#]*?)(?:\.pdf)?/?(?:[?#].*)?",
-    re.IGNORECASE,
+    r"""
+    (?:
+        (?:(?:https?://)?(?:[\w-]+\.)*(?:arxiv|alphaxiv)\.org/)?    # https://www.arxiv.org/
+        (?:abs|pdf|html|format)/                                    # abs/2603.10026
+        | (?:(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*)?             # https://doi.org/, doi:
+        10\.48550/                                                  # 10.48550/arXiv.2603.10026
+    )
+    (?P<id>[^?#]*?)(?:\.pdf)?/?(?:[?#].*)?                          # 2603.10026v2.pdf#page=3
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 _FIRST_YEAR_OF_CENTURY = 91
 """arXiv began in August 1991: two-digit years from 91 on are of the last century."""
@@ -74,23 +85,24 @@ class ArxivId:
                 f"{text.strip()[:80]!r} is not an arXiv identifier",
                 hint="Identifiers look like 2603.10026, 2603.10026v2 or hep-th/9901001.",
             )
-        century = 1900 if int(match["yymm"][:2]) >= _FIRST_YEAR_OF_CENTURY else 2000
-        return (
-            cls(
-                month=century * 100 + int(match["yymm"]),
-                number=int(match["number"]),
-                archive=match.groupdict().get("archive") or "",
-                digits=len(match["number"]),
-            ),
-            int(version[1]) if version else None,
+        year_of_century = int(match["yymm"][:2])
+        century = 1900 if year_of_century >= _FIRST_YEAR_OF_CENTURY else 2000
+        id_ = cls(
+            month=century * 100 + int(match["yymm"]),
+            number=int(match["number"]),
+            archive=match.groupdict().get("archive") or "",
+            digits=len(match["number"]),
         )
+        return id_, int(version[1]) if version else None
 
     @property
     def is_possible(self) -> bool:
-        """Whether arXiv could have given it out, by its numbering: from 1 on, in the form of its time."""
-        if self.number < 1 or bool(self.archive) != (self.month < _NEW_STYLE_SINCE):
+        """Whether arXiv could have given it out: it counts from 1 on, in the form of its time."""
+        is_old_style = bool(self.archive)
+        if self.number < 1 or is_old_style != (self.month < _NEW_STYLE_SINCE):
             return False
-        return bool(self.archive) or self.digits == (5 if self.month >= FIVE_DIGITS_SINCE else 4)
+        digits = 5 if self.month >= FIVE_DIGITS_SINCE else 4
+        return is_old_style or self.digits == digits
 
     @property
     def announcement_order(self) -> tuple[int, int]:
@@ -103,8 +115,8 @@ class ArxivId:
         return f"https://arxiv.org/abs/{self}"
 
     def __str__(self) -> str:
-        yymm = f"{self.month % 10_000:04d}"
-        number = f"{self.number:0{self.digits}d}"
+        yymm = str(self.month % 10_000).zfill(4)
+        number = str(self.number).zfill(self.digits)
         return f"{self.archive}/{yymm}{number}" if self.archive else f"{yymm}.{number}"
 
 
@@ -128,8 +140,8 @@ class Field(StrEnum):
 class Span:
     """A place in a paper's raw text: code points `start` to `end` (exclusive) of `field`.
 
-    For fields with several values (authors, categories, DOIs), `index` says which value; an author's
-    text is the name.
+    For fields with several values (authors, categories, DOIs), `index` says which value; an
+    author's text is the name.
     """
 
     field: Field
@@ -177,8 +189,9 @@ class Paper:
         report_no: only OAI-PMH has it; "" otherwise.
         license: address of the licence; only OAI-PMH has it; "" otherwise.
         is_withdrawn: arXiv marks it withdrawn (OAI), or this version's comment says so.
-        datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH header;
-            None if the source does not say. It is about arXiv's handling, not about the paper.
+        datestamp: UTC day on which arXiv last touched what it holds on the paper, from the OAI-PMH
+            header; None if the source does not say. It is about arXiv's handling, not about the
+            paper.
     """
 
     id: ArxivId

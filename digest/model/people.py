@@ -1,4 +1,4 @@
-"""People who subscribe by themselves: who may, what they ask for, and how often a mail may answer them."""
+"""People who subscribe by themselves: who may, what they ask for, how often a mail answers them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from digest.model.cadences import EVERY_DAY, WEEKDAYS, WORKING_DAYS, Cadence, Ca
 from digest.model.errors import ConfigurationError, UsageError
 from digest.model.subscriptions import Abstracts
 
-MOST_QUERIES, MOST_LIKES = 10, 500
-"""Saved queries of one person, and papers of which they want more or less, for one subscription."""
+MOST_QUERIES = 10
+"""Saved queries of one person."""
 
-LONGEST_QUERY, MOST_BEGINNINGS = 2_000, 20
-"""Characters of one of them, and how many beginnings of words (`transf*`) it may have: each finds many words."""
+MOST_LIKES = 500
+"""Papers of which one person wants more or less, for one subscription."""
+
+LONGEST_QUERY = 2_000
+"""Characters of a person's saved query."""
+
+MOST_BEGINNINGS = 20
+"""Beginnings of words (`transf*`) in a person's saved query: each finds many words."""
 
 UNCONFIRMED = timedelta(hours=48)
 """How long a request waits for its button; then nothing of it is kept."""
@@ -62,11 +68,14 @@ class Limit:
 LETTERS_TO_ADDRESS = (Limit(3, timedelta(days=1)), Limit(6, timedelta(days=30)))
 """Mails with a link that one address gets at most, no matter who asks for them."""
 
-REQUESTS_OF_NETWORK, REQUESTS_WIDE = Limit(20, timedelta(hours=1)), Limit(60, timedelta(hours=1))
-"""Requests taken from one network (/24 or /48), and from a wider one (/16 or /32)."""
+REQUESTS_OF_NETWORK = Limit(20, timedelta(hours=1))
+"""Requests taken from one network (/24 or /48)."""
+
+REQUESTS_WIDE = Limit(60, timedelta(hours=1))
+"""Requests taken from a wider network (/16 or /32)."""
 
 REQUESTS = Limit(200, timedelta(hours=1))
-"""Requests to subscribe or to move, taken from all networks together. Links go only to people who are known."""
+"""Requests to subscribe or to move, from all networks together. Links go only to known people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,24 +99,26 @@ class Signup:
 
     def admits(self, address: str) -> bool:
         """Whether an address, in its one spelling, may subscribe."""
-        return (
-            self.is_open or address in self.addresses or address.rpartition("@")[2] in self.domains
-        )
+        domain = address.rpartition("@")[2]
+        return self.is_open or address in self.addresses or domain in self.domains
 
     def takes(self, address: str) -> bool:
-        """Whether a request for an address is taken. All are if single ones are listed: nobody learns which."""
+        """Whether a request for an address is taken.
+
+        All are taken if single ones are listed: nobody learns which.
+        """
         return bool(self.addresses) or self.admits(address)
 
     def __str__(self) -> str:
-        return (
-            "open"
-            if self.is_open
-            else ", ".join(sorted({*self.domains, *self.addresses})) or "closed"
-        )
+        if self.is_open:
+            return "open"
+        if self.is_off:
+            return "closed"
+        return ", ".join(sorted(self.domains | self.addresses))
 
 
 class RequestKind(StrEnum):
-    """What somebody asked for by a form: a subscription, their link, a fresh link, or another address."""
+    """What somebody asked for by a form: to subscribe, their link, a fresh one, another address."""
 
     SUBSCRIBE = "subscribe"
     LINK = "link"
@@ -131,7 +142,8 @@ class OwnQuery:
 class SignupRequest:
     """What a person wants to get, as their forms say it.
 
-    `joins`: names of subscriptions of the operator's file; `old_address`: the address to move from; "" for none.
+    `joins`: names of subscriptions of the operator's file; `old_address`: the address to move from;
+    "" for none.
     """
 
     queries: tuple[OwnQuery, ...] = ()
@@ -172,15 +184,16 @@ class SignupRequest:
 
 
 def write_cadence(days: str, hour: str, zone: str) -> str:
-    """Return the phrase of a cadence from three fields of a form, such as `weekdays`, `9` and `Europe/Berlin`."""
+    """Return a cadence's phrase from three fields of a form: `weekdays`, `9`, `Europe/Berlin`."""
     if days == "announcement":
         return "on announcement"
     if days not in DAYS or not re.fullmatch(r"\d|1\d|2[0-3]", hour, re.ASCII):
         raise UsageError(
             "these days or this hour are not offered", hint="Choose both from the lists."
         )
+    phrase = f"{days} at {int(hour):02}:00 {zone or 'UTC'}"
     try:
-        return str(Cadence.parse(f"{days} at {int(hour):02}:00 {zone or 'UTC'}"))
+        return str(Cadence.parse(phrase))
     except ConfigurationError as error:
         raise UsageError(
             f"{zone[:60]!r} is not a time zone", hint="Write it like Europe/Berlin."
@@ -191,16 +204,20 @@ def read_cadence_fields(cadence: Cadence) -> tuple[str, str, str]:
     """Return the days, hour and zone of which `write_cadence` makes this cadence."""
     if cadence.kind is not CadenceKind.CLOCK:
         return "announcement", "9", "UTC"
-    one_day = {frozenset({number}): f"{name}s" for number, name in enumerate(WEEKDAYS)}
-    days = {WORKING_DAYS: "weekdays", EVERY_DAY: "daily", **one_day}.get(cadence.days, "weekdays")
+    words = {frozenset({number}): f"{name}s" for number, name in enumerate(WEEKDAYS)}
+    words |= {WORKING_DAYS: "weekdays", EVERY_DAY: "daily"}
+    days = words.get(cadence.days, "weekdays")
     return days, str(cadence.at.hour), cadence.zone
 
 
 def name_query(text: str, taken: Collection[str]) -> str:
-    """Return a name for a person's saved query, made of its words: `tail latency` → `tail-latency`."""
-    words = re.findall(r"[a-z0-9.]+", re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text).lower())
+    """Return a name for a person's saved query, of its words: `tail latency` → `tail-latency`."""
+    asked = re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text)
+    words = re.findall(r"[a-z0-9.]+", asked.lower())
     stem = "-".join(words)[:40].strip(".-") or "papers"
-    name, number = stem, 2
+    name = stem
+    number = 2
     while name in taken:
-        name, number = f"{stem}-{number}", number + 1
+        name = f"{stem}-{number}"
+        number += 1
     return name

@@ -8,9 +8,10 @@ from enum import StrEnum
 
 from digest.model.clock import RequestOutcome
 from digest.model.papers import ArxivId
+from digest.model.said import NOTHING, Said
 
 MOST_SEARCHED = 30
-"""Saved queries that arXiv's search is asked for, each by a search of its own; more need a harvest."""
+"""Saved queries that arXiv's search is asked for, one search each; more need a harvest."""
 
 
 class Source(StrEnum):
@@ -41,8 +42,9 @@ class PollSummary:
         source: "harvest", "query" or "gaps".
         started_at: when its first request was made (UTC).
         finished_at: when its last page was stored (UTC).
-        is_complete: every page came and was stored; for a gap check, every missing id was asked for.
-        failure: why it is not complete, "" if it is.
+        is_complete: every page came and was stored; for a gap check, every missing id was asked
+            for.
+        failure: why it is not complete, nothing if it is.
         reader_message: the same in a reader's words.
         highest: `ArxivId.announcement_order` of the newest paper it met, (0, 0) if it met none.
     """
@@ -52,7 +54,7 @@ class PollSummary:
     finished_at: datetime
     is_complete: bool
     papers: int
-    failure: str = ""
+    failure: Said = NOTHING
     highest: tuple[int, int] = (0, 0)
     reader_message: str = ""
 
@@ -76,7 +78,7 @@ class LastChecks:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """An id that is missing: since when, and when it was last asked for (UTC), None if it was not yet."""
+    """A missing id: since when, and when it was last asked for (UTC), None if it was not yet."""
 
     id: ArxivId
     missed_at: datetime

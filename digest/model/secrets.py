@@ -1,7 +1,8 @@
-"""Makes tokens in addresses and the keys by which a delivery is known again, and masks secrets. All pure.
+"""Makes tokens of addresses, and keys by which a delivery is known again; masks secrets. All pure.
 
-A token is derived rather than drawn, so that every part and every retry of a digest has the same link. The store
-finds a token by its hash. The secret that tokens derive from is in the database, too: who has that can make them.
+A token is derived rather than drawn, so that every part and every retry of a digest has the same
+link. The store finds a token by its hash. The secret that tokens derive from is in the database,
+too: who has that can make them.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from collections.abc import Mapping
 from digest.model.errors import ConfigurationError
 
 TOKEN_BYTES = 16
-"""128 bits: 22 characters, short enough that `List-Unsubscribe` is never folded (RFC 5322 §2.1.1)."""
+"""128 bits: 22 characters, so few that `List-Unsubscribe` is never folded (RFC 5322 §2.1.1)."""
 
 _DELIVERIES = uuid.UUID("6b0a7c1e-5d0f-5f0c-9d54-2a4b8f3e9c17")
-"""Namespace of delivery keys (RFC 9562 §5.5). Never to be changed: a new one repeats what was sent."""
+"""Namespace of delivery keys (RFC 9562 §5.5). It never changes: a new one repeats what was sent."""
 
 _FEEDS = uuid.UUID("b3f5f9a4-7f0b-5c55-8d5e-1f1c64a0d2c7")
-"""Namespace of feeds and their entries. Never to be changed: a new one shows all readers everything again."""
+"""Namespace of feeds and their entries. It never changes: a new one shows everything once more."""
 
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -32,24 +33,30 @@ MASK = "***"
 _END = r"\s/?#\"'<>,:;)\]}"
 """What ends a part of an address."""
 
+_MAIL_END = _END + r"(@\[{=&"
+"""What ends a part of a mail address."""
+
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), mask)
     for pattern, mask in (
-        (
-            r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]{0,1000}|[^\s/?#\"'<>@]*)@(?=[^\s/])",
-            f"{MASK}@",
-        ),  # who logs in, and with what
+        # smtps://name:password@host
+        (r"(?<=://)(?:[^\s/@:]*:[^\s\"'<>]{0,1000}|[^\s/?#\"'<>@]*)@(?=[^\s/])", f"{MASK}@"),
+        # https://hooks.slack.com/services/T0001/B0002/abcDEF123
         (r"\b(hooks\.slack(?:-gov)?\.com/\w+/)[^\s\"'<>,:;)\]}]+", rf"\g<1>{MASK}"),
+        # https://discord.com/api/webhooks/1234/abc-DEF
         (r"(?<=/webhooks/)\d+/[\w-]+", MASK),
+        # Slack's path, without its host
         (r"(?<=/services/)[a-z0-9]+/[a-z0-9]+/\w+", MASK),
+        # xoxb-1234-abcd, xapp-1-A0-abcd
         (r"\b(x(?:ox[a-z]|app))-[\w.-]+", rf"\g<1>-{MASK}"),
+        # Authorization: Bearer abcd
         (r"\b(bearer|basic)\s+[\w.~+/=-]+", rf"\g<1> {MASK}"),
+        # postgresql:///base?password=abcd
         (r"(password|secret|token)=[^\s&\"']+", rf"\g<1>={MASK}"),
-        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),  # as `digest.web.guards` has them
-        (
-            rf"(?<![^{_END}(@\[{{=&*])[^{_END}(@\[{{=&*]+(?:@|%40)[^{_END}(@\[{{=&]+",
-            f"{MASK}@{MASK}",
-        ),
+        # /f/abcd, the links that `digest.web.guards` has
+        (rf"/([fudapck])/[^{_END}]+", rf"/\g<1>/{MASK}"),
+        # reader@example.org, reader%40example.org
+        (rf"(?<![^{_MAIL_END}*])[^{_MAIL_END}*]+(?:@|%40)[^{_MAIL_END}]+", f"{MASK}@{MASK}"),
     )
 )
 
@@ -73,24 +80,28 @@ def derive_token(secret: str, purpose: str, *parts: str) -> str:
 
 
 def token_hash(token: str) -> str:
-    """Return what is stored of a token: its SHA-256 as 64 hex digits. Looking it up leaks no timing."""
+    """Return what is stored of a token: its SHA-256 in hex digits. Finding it leaks no timing."""
     return hashlib.sha256(_encode(token)).hexdigest()
 
 
 def idempotency_key(scope: str, slot: str, destination: str, part: int) -> str:
-    """Return the key of one part of one digest for one destination, the same for every attempt (a UUID).
+    """Return the key (a UUID) of one part of a digest for one destination, for every attempt.
 
     Args:
         scope: names the subscription apart from every other one of every installation.
         destination: as `kind:address`.
     """
-    return str(uuid.uuid5(_DELIVERIES, _write_json([scope, slot, destination, part])))
+    name = _write_json([scope, slot, destination, part])
+    return str(uuid.uuid5(_DELIVERIES, name))
 
 
 def _join(parts: tuple[str, ...]) -> bytes:
     """Join with lengths in front, so that no two lists of parts give the same bytes."""
-    encoded = [_encode(part) for part in parts]
-    return b"".join(len(part).to_bytes(8, "big") + part for part in encoded)
+    joined = b""
+    for part in map(_encode, parts):
+        length = len(part).to_bytes(8, "big")
+        joined += length + part
+    return joined
 
 
 def _encode(text: str) -> bytes:
@@ -107,7 +118,8 @@ def feed_uri(scope: str, *parts: str) -> str:
         scope: names the installation apart from every other one, and never changes.
         parts: what is named, such as `subscription`, its key, and a paper's id without version.
     """
-    return uuid.uuid5(_FEEDS, json.dumps([scope, *parts], ensure_ascii=False)).urn
+    name = _write_json([scope, *parts])
+    return uuid.uuid5(_FEEDS, name).urn
 
 
 def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
@@ -115,19 +127,24 @@ def sign_webhook(key: bytes, message_id: str, timestamp: int, body: bytes) -> st
 
     The id is the same for every attempt, the timestamp (seconds since 1970) that of this one.
     """
-    signed = b".".join((message_id.encode("ascii"), str(timestamp).encode("ascii"), body))
-    return "v1," + b64encode(hmac.digest(key, signed, hashlib.sha256)).decode("ascii")
+    head = f"{message_id}.{timestamp}."
+    mac = hmac.digest(key, head.encode("ascii") + body, hashlib.sha256)
+    signature = b64encode(mac).decode("ascii")
+    return f"v1,{signature}"
 
 
 def redact(text: str) -> str:
-    """Return a text with Slack tokens, webhook URLs, secret addresses, passwords and mail addresses masked."""
+    """Return a text with tokens, secret addresses, passwords and mail addresses masked."""
     for pattern, mask in _PATTERNS:
         text = pattern.sub(mask, text)
     return text
 
 
 def redact_field(name: str, value: object) -> object:
-    """Return a field's value fit for a log line: numbers and truth values as they are, all else as masked text."""
+    """Return a field's value fit for a log line: numbers and truth values as they are.
+
+    All else becomes masked text.
+    """
     if value is None or isinstance(value, bool | int | float):
         return value
     if _SECRET_NAMES.search(name):

@@ -20,20 +20,26 @@ EVERYTHING = ""
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 """Names of saved queries and subscriptions: they appear in addresses and file names."""
 
-NAME_RULE = "Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a letter or digit."
+NAME_RULE = (
+    "Names are small letters, digits, dots, dashes and underscores, up to 63, beginning with a "
+    "letter or digit."
+)
 """What `NAME` takes, in words."""
 
 FILE = "file"
 """Origin of the saved queries and subscriptions that the operator's file names."""
 
 RETURNS_WITHIN = timedelta(days=7)
-"""How long the file may miss a subscription or a saved query that goes on as if nothing had been."""
+"""How long a subscription or a saved query may be missing in the file, and then just go on."""
 
 _PERSON = "person:"
 
 
 class SubscriberState(StrEnum):
-    """Whether an address is written to. One that somebody asked for and nobody confirmed is not among these."""
+    """Whether an address is written to.
+
+    One that somebody asked for and nobody confirmed is not among these.
+    """
 
     CONFIRMED = "confirmed"
     UNSUBSCRIBED = "unsubscribed"
@@ -48,7 +54,7 @@ def write_title(name: str) -> str:
 
 
 class WhenEmpty(StrEnum):
-    """What a due digest without papers does: nothing, a line saying so, or a line even when all failed."""
+    """What a due digest without papers does: nothing, a line that says so, or one at a failure."""
 
     SKIP = "skip"
     NOTE = "note"
@@ -56,7 +62,7 @@ class WhenEmpty(StrEnum):
 
 
 class Grouping(StrEnum):
-    """What a digest's headings are: kinds of announcement, or the saved queries that brought its papers."""
+    """What a digest's headings are: kinds of announcement, or the queries that papers match."""
 
     KIND = "kind"
     QUERY = "query"
@@ -71,14 +77,14 @@ class Abstracts(StrEnum):
 
 
 class Archive(StrEnum):
-    """Who finds a subscription's past digests: anybody who has the link of one, or everybody on the first page."""
+    """Who finds a subscription's past digests: who has a link to one, or all on the first page."""
 
     LINK = "link"
     PUBLIC = "public"
 
 
 def write_origin(person_id: int) -> str:
-    """Return the origin of what one person keeps by themselves, from the key of their row in `subscribers`."""
+    """Return the origin of what one person keeps, from the key of their `subscribers` row."""
     return f"{_PERSON}{person_id}"
 
 
@@ -99,7 +105,8 @@ class SubscriptionState(StrEnum):
 class SavedQuery:
     """A query somebody wants to go on hearing about: a name and the text as written.
 
-    A text that a subscription of the file follows is its own name: so the same text is one saved query.
+    A text that a subscription of the file follows is its own name: so the same text is one saved
+    query.
     """
 
     name: str
@@ -108,7 +115,9 @@ class SavedQuery:
     @property
     def place(self) -> str:
         """Where it is written, for a message about it."""
-        return f"queries.{self.name}" if self.name != self.text else f"follow {self.text!r}"
+        if self.name == self.text:
+            return f"follow {self.text!r}"
+        return f"queries.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +130,12 @@ class Subscription:
         look_back: how many days the first digest of a saved query goes back; 0 for no first digest.
         title: what people see of it everywhere; its name written as a title if none is given.
         exclude: queries; it never shows what they match.
-        quiet_hours: when nothing goes out; None for never. With `zone` filled in if the cadence has none.
-        shared: several people read each of its addresses, so none of them can end it for all by a link.
-        library: sources of papers by which its digests are put in order: paths, and libraries at Zotero.
+        quiet_hours: when nothing goes out; None for never. With `zone` filled in if the cadence has
+            none.
+        shared: several people read each of its addresses, so none of them can end it for all by a
+            link.
+        library: sources of papers by which its digests are put in order: paths, and libraries at
+            Zotero.
     """
 
     name: str
@@ -160,10 +172,12 @@ class Subscription:
     @property
     def has_one_reader(self) -> bool:
         """Whether nobody but its owner reads it: then it may name titles of a library."""
+        if self.shared or self.joinable or self.archive is Archive.PUBLIC:
+            return False
         others = [place.traits for place in self.destinations if not place.traits.is_own]
-        is_personal = len(others) == 1 and others[0].is_personal
-        is_open = self.shared or self.joinable or self.archive is Archive.PUBLIC
-        return not is_open and (not others or is_personal)
+        if not others:
+            return True
+        return len(others) == 1 and others[0].is_personal
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +228,10 @@ class TurnState:
     Attributes:
         next_due_at: when it is due by the clock (UTC); None while nothing makes it due.
         taken: the slots taken last, one of each kind.
-        awaits_check: its turn has come and is open: it is due again after the next check of arXiv, too.
-        unchecked: the open turn, and those before it that closed and are yet to be told; the oldest first.
+        awaits_check: its turn has come and is open: it is due again after the next check of arXiv,
+            too.
+        unchecked: the open turn, and those before it that closed and are yet to be told; the oldest
+            first.
     """
 
     next_due_at: datetime | None
@@ -283,7 +299,8 @@ class DueSubscription:
         last_slot: the slot of its last digest or quiet turn.
         revisions: its saved queries in the subscription's order.
         feed_generation: how often its feed's address was changed.
-        paused_until: the end of its pause, or of the last one (UTC); None for none, or until further notice.
+        paused_until: the end of its pause, or of the last one (UTC); None for none, or until
+            further notice.
         is_personal: a person's own, made on a page; else the operator's file names it.
     """
 

@@ -1,14 +1,15 @@
 """arXiv's subjects: category ids and names, archives, aliases, and the archives of the 1990s.
 
-Facts as of June 2026 (https://arxiv.org/category_taxonomy): 155 categories in use, in 20 archives. Nine
-archives are categories themselves (hep-th, quant-ph …). Six pairs of ids name one category (cs.NA and
-math.NA …), and the 18 archives that were merged into others live on in old papers: all names of one
-category are interchangeable here. Ids are read in any letter case and given back in arXiv's spelling.
+Facts as of June 2026 (https://arxiv.org/category_taxonomy): 155 categories in use, in 20 archives.
+Nine archives are categories themselves (hep-th, quant-ph …). Six pairs of ids name one category
+(cs.NA and math.NA …), and the 18 archives that were merged into others live on in old papers: all
+names of one category are interchangeable here. Ids are read in any letter case and given back in
+arXiv's spelling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
@@ -230,19 +231,29 @@ RETIRED = _ARCHIVES_ONCE_CATEGORIES | MERGED.keys()
 """Categories that only old papers carry."""
 
 _CANONICAL = {**ALIASES, **MERGED}
-_GROUPS: dict[str, tuple[str, ...]] = {
-    canonical: (canonical, *(name for name, target in _CANONICAL.items() if target == canonical))
-    for canonical in dict.fromkeys(_CANONICAL.values())
-}
+
+
+def _group_names() -> dict[str, tuple[str, ...]]:
+    """Return canonical id -> all names of the category, that id first."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, canonical in _CANONICAL.items():
+        groups[canonical] = (*groups.get(canonical, (canonical,)), name)
+    return groups
+
+
+_GROUPS = _group_names()
 
 
 def _read_table() -> Iterator[tuple[str, str]]:
+    """Yield each id with its name; a subject's id begins with the archive above it."""
     archive = ""
     for line in _TABLE.strip().splitlines():
         id_, _, name = line.partition(" ")
-        if not id_.startswith("."):
+        if id_.startswith("."):
+            yield f"{archive}{id_}", name
+        else:
             archive = id_
-        yield (archive + id_ if id_.startswith(".") else id_), name
+            yield id_, name
 
 
 ARCHIVES: Mapping[str, str] = MappingProxyType(
@@ -265,7 +276,7 @@ _SPELLINGS = {id_.casefold(): id_ for id_ in (*ARCHIVES, *CATEGORIES)}
 
 
 def is_category(name: str) -> bool:
-    """Tell whether a paper can carry this category; retired ones count, mere archives (`cs`) do not."""
+    """Tell whether a paper can have this category; retired ones count, archives (`cs`) do not."""
     return spell_name(name) in CATEGORIES
 
 
@@ -275,12 +286,12 @@ def is_archive(name: str) -> bool:
 
 
 def spell_name(name: str) -> str:
-    """Return a category or archive in arXiv's spelling (`CS.pf` -> `cs.PF`), an unknown name as it is."""
+    """Return a category or archive in arXiv's spelling (`CS.pf` -> `cs.PF`), others as they are."""
     return _SPELLINGS.get(name.casefold(), name)
 
 
 def canonical_category(name: str) -> str:
-    """Return the one id all names of a category share (`cs.NA` -> `math.NA`), an unknown name as it is."""
+    """Return the one id for all names of a category (`cs.NA` -> `math.NA`), others as they are."""
     spelled = spell_name(name)
     return _CANONICAL.get(spelled, spelled)
 
@@ -297,35 +308,46 @@ def archive_of(name: str) -> str:
 
 
 def list_subjects(name: str) -> tuple[str, ...]:
-    """Return what a misspelt id may have meant of its archive: `cs.PF`, `cs.PL` for `cs.PX`; () for none."""
+    """Return what a misspelt id may mean of its archive: `cs.PF`, `cs.PL` for `cs.PX`; or ()."""
     archive, _, subject = name.casefold().partition(".")
     if not subject:
         return ()
-    within = [id_ for id_ in CATEGORIES if id_.casefold().startswith(f"{archive}.{subject[0]}")]
-    return tuple(id_ for id_ in within if len(id_) == len(name)) or tuple(within)
+    beginning = f"{archive}.{subject[0]}"
+    within = [id_ for id_ in CATEGORIES if id_.casefold().startswith(beginning)]
+    as_long = [id_ for id_ in within if len(id_) == len(name)]
+    return tuple(as_long or within)
 
 
 def nearest_category(name: str) -> str | None:
-    """Return the category or archive most likely meant by a misspelt id or a name in words, or None."""
+    """Return what a misspelt id or a name in words most likely means; None for nothing."""
     wanted = name.casefold().strip()
     archive, dot, subject = wanted.partition(".")
-    within = [
-        id_ for id_ in _SPELLINGS.values() if dot and id_.casefold().startswith(f"{archive}.")
-    ]
-    sought = subject if within else wanted  # a known archive by itself makes no two ids alike
-    homonyms = (
-        [] if dot else [id_ for id_ in CATEGORIES if id_.casefold().partition(".")[2] == sought]
-    )
-    if len(homonyms) == 1:
-        return homonyms[0]
-    for id_ in within or (*CATEGORIES, *ARCHIVES):
-        if (CATEGORIES.get(id_) or ARCHIVES[id_]).casefold() == sought:
+    if not dot:
+        of_subject = [id_ for id_ in CATEGORIES if id_.casefold().partition(".")[2] == wanted]
+        if len(of_subject) == 1:
+            return of_subject[0]
+    prefix = f"{archive}." if dot else ""
+    within = [id_ for id_ in _SPELLINGS.values() if dot and id_.casefold().startswith(prefix)]
+    if within:  # a known archive by itself makes no two ids alike
+        subjects = {id_.casefold().removeprefix(prefix): id_ for id_ in within}
+        return _find_by_title(subject, within) or _find_similar(subject, subjects)
+    titled = _find_by_title(wanted, (*CATEGORIES, *ARCHIVES))
+    return titled or _find_similar(wanted, _SPELLINGS)
+
+
+def _find_by_title(title: str, ids: Iterable[str]) -> str | None:
+    """Return the first of these ids that stands for a name in words, in small letters."""
+    for id_ in ids:
+        known = CATEGORIES.get(id_) or ARCHIVES[id_]
+        if known.casefold() == title:
             return canonical_category(id_)
-    ids = {
-        id_.casefold().removeprefix(f"{archive}." if within else ""): id_
-        for id_ in within or _SPELLINGS.values()
-    }
-    swapped = [id_ for known, id_ in ids.items() if sorted(known) == sorted(sought)]
+    return None
+
+
+def _find_similar(sought: str, ids: Mapping[str, str]) -> str | None:
+    """Return what is written almost so, its letters in another order or some of them wrong."""
+    letters = sorted(sought)
+    swapped = [id_ for known, id_ in ids.items() if sorted(known) == letters]
     if len(swapped) == 1:
         return swapped[0]
     close = get_close_matches(sought, ids, n=1, cutoff=0.6)

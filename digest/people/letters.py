@@ -1,7 +1,8 @@
 """Makes the mails with a link that people ask for on a page, apart from answering them.
 
-A form stores one row, no matter who is asked for. Here the rows are taken, the limits applied, and each becomes a
-delivery in the outbox like any other. A letter holds nothing that the person wrote who asked for it.
+A form stores one row, no matter who is asked for. Here the rows are taken, the limits applied, and
+each becomes a delivery in the outbox like any other. A letter holds nothing that the person wrote
+who asked for it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from digest.model.people import (
     REQUESTS,
     REQUESTS_OF_NETWORK,
     REQUESTS_WIDE,
+    Limit,
     RequestKind,
     SignupRequest,
 )
+from digest.model.slots import LetterSlot
 from digest.people.signups import (
     REFUSED,
     StoredSignup,
@@ -45,7 +48,7 @@ from digest.store.digests import DigestDraft, save_digests
 from digest.store.subscribers import LETTERS, load_unsubscribed
 
 if TYPE_CHECKING:
-    from digest.render import MailIdentity
+    from digest.render.mail import MailIdentity
 
 _log = logging.getLogger("digest.deliver")
 
@@ -58,6 +61,22 @@ SUBJECTS = {
     RequestKind.FRESH: "Your link, for the next 30 minutes",
     RequestKind.MOVE: "Please confirm your new address",
 }
+
+_PAGES = {
+    RequestKind.SUBSCRIBE: "c",
+    RequestKind.MOVE: "c",
+    RequestKind.FRESH: "k",
+    RequestKind.LINK: "p",
+}
+"""The page that a letter's link opens: to confirm, to get a link by a button, the preferences."""
+
+_NEEDS_ADMISSION = (RequestKind.SUBSCRIBE, RequestKind.MOVE)
+_OF_READERS = (RequestKind.LINK, RequestKind.FRESH)
+
+_NO_COVERAGE = Coverage(
+    None, is_complete=False, compared=0, matched=None, checked_at=None, source=""
+)
+"""A letter tells nothing of arXiv."""
 
 
 def accept_request(
@@ -72,29 +91,45 @@ def accept_request(
 ) -> datetime | None:
     """Store what somebody asked for by a form, and count it. The same is done for every address.
 
-    If a limit is met nothing is stored but that; return from when on (UTC) another request is taken.
+    If a limit is met nothing is stored but that. Return then from when on (UTC) another request is
+    taken.
     """
     start_counting(conn)
-    limits = {"all": REQUESTS} if kind in (RequestKind.SUBSCRIBE, RequestKind.MOVE) else {}
+    limits = _list_limits(maker, kind, network)
+    free_at = None
+    for name, limit in limits.items():
+        moment = find_free(conn, name, limit, at)
+        if moment is not None and (free_at is None or moment > free_at):
+            free_at = moment
+    if free_at is not None:
+        count_request(conn, REFUSED, at)
+        return free_at
+    for name in limits:
+        count_request(conn, name, at)
+    save_signup(conn, kind, address, choices, at=at)
+    return None
+
+
+def _list_limits(maker: LinkMaker, kind: RequestKind, network: str) -> dict[str, Limit]:
+    """Return the limits of a request, by the names under which requests are counted."""
+    limits = {}
+    if kind in _NEEDS_ADMISSION:
+        limits["all"] = REQUESTS
     if "/" in network:
-        wide = ip_network(network).supernet(new_prefix=16 if "." in network else 32)
+        is_ipv4 = "." in network
+        wide = ip_network(network).supernet(new_prefix=16 if is_ipv4 else 32)
         limits[count_name(maker, str(wide))] = REQUESTS_WIDE
     limits[count_name(maker, network)] = REQUESTS_OF_NETWORK
-    met = [find_free(conn, name, limit, at) for name, limit in limits.items()]
-    free_at = max((moment for moment in met if moment is not None), default=None)
-    for name in limits if free_at is None else (REFUSED,):
-        count_request(conn, name, at)
-    if free_at is None:
-        save_signup(conn, kind, address, choices, at=at)
-    return free_at
+    return limits
 
 
 def queue_letters(site: Site) -> int:
     """Make a letter of each new request; return how many were made."""
-    now, made = site.clock.now(), 0
+    now = site.clock.now()
     with site.store.read() as conn:
         if not has_asked(conn):
             return 0
+    made = 0
     with site.store.begin() as conn:
         asked = claim_signups(conn, _AT_ONCE)
         maker = make_links(conn, site.config)
@@ -112,40 +147,47 @@ def queue_letters(site: Site) -> int:
 
 def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: datetime) -> str:
     """Say why a request gets no letter, "" if it gets one. Nobody but the operator hears it."""
-    admission = maker.config.web.signup
-    is_admitted = admission.admits(signup.address) or (
-        admission.is_off and signup.kind is RequestKind.MOVE
-    )
+    destination = signup.destination
     if signup.ends_at <= now:
         return "its time is over"
-    is_shared = any(
-        one.shared and signup.destination in one.destinations for one in maker.config.subscriptions
-    )
-    if is_shared or LETTERS in load_unsubscribed(conn, signup.destination):
+    shared = [one for one in maker.config.subscriptions if one.shared]
+    is_shared = any(destination in one.destinations for one in shared)
+    if is_shared or LETTERS in load_unsubscribed(conn, destination):
         return "its address wants none"
-    if signup.kind in (RequestKind.SUBSCRIBE, RequestKind.MOVE) and not is_admitted:
+    if signup.kind in _NEEDS_ADMISSION and not _is_admitted(maker, signup):
         return "its address may not subscribe here"
-    if signup.kind in (RequestKind.LINK, RequestKind.FRESH) and not load_memberships(
-        conn, signup.destination
-    ):
+    if signup.kind in _OF_READERS and not load_memberships(conn, destination):
         return "its address has no subscription"
-    name = _count_mailbox(maker, signup.address)
-    if any(find_free(conn, name, limit, now) for limit in LETTERS_TO_ADDRESS):
+    mailbox = _count_mailbox(maker, signup.address)
+    if any(find_free(conn, mailbox, limit, now) for limit in LETTERS_TO_ADDRESS):
         return "its address got as many as it may"
     return ""
 
 
+def _is_admitted(maker: LinkMaker, signup: StoredSignup) -> bool:
+    admission = maker.config.web.signup
+    is_moving = signup.kind is RequestKind.MOVE
+    return admission.admits(signup.address) or (admission.is_off and is_moving)
+
+
 def count_name(maker: LinkMaker, what: str) -> str:
-    """Return the name under which requests of an address or a network are counted: a hash, which shows neither."""
+    """Return the name under which requests of an address or a network are counted.
+
+    It is a hash, which shows neither.
+    """
     return secrets.token_hash(secrets.derive_token(maker.secret, "count", what))
 
 
 def _count_mailbox(maker: LinkMaker, address: str) -> str:
-    """Return the name to count an address under: mail to `ada+any@…` is read by `ada@…`, and Gmail drops dots."""
-    name, _, host = address.lower().rpartition("@")
-    name = name.partition("+")[0]
+    """Return the name to count an address under.
+
+    Mail to `ada+any@…` is read by `ada@…`, and Gmail drops dots.
+    """
+    local_part, _, host = address.lower().rpartition("@")
+    name, _, _ = local_part.partition("+")
     if host in ("gmail.com", "googlemail.com"):
-        name, host = name.replace(".", ""), "gmail.com"
+        name = name.replace(".", "")
+        host = "gmail.com"
     return count_name(maker, f"{name}@{host}")
 
 
@@ -154,13 +196,14 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     count_request(conn, _count_mailbox(maker, signup.address), now)
     if signup.kind is RequestKind.LINK:
         remember_preferences(conn, maker, destination, at=now)
-    slot = f"{signup.kind}:{signup.id}:{signup.asked_at:%Y%m%dT%H%M%S.%f}"
-    ends_at = (
-        min(now + FRESH, signup.ends_at) if signup.kind is RequestKind.FRESH else signup.ends_at
-    )
+    slot = str(LetterSlot(signup.kind, signup.id, signup.asked_at))
+    ends_at = signup.ends_at
+    if signup.kind is RequestKind.FRESH:
+        ends_at = min(now + FRESH, signup.ends_at)
     token = letter_token(maker, slot, destination)
     mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
-    key = secrets.idempotency_key(f"{maker.installation} {LETTERS}", slot, str(destination), 0)
+    sender = f"{maker.installation} {LETTERS}"
+    key = secrets.idempotency_key(sender, slot, str(destination), 0)
     letter = Digest(
         subscription=LETTERS,
         title=SUBJECTS[signup.kind],
@@ -171,9 +214,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
         entries=(),
         shown=0,
         queries=(),
-        coverage=Coverage(
-            None, is_complete=False, compared=0, matched=None, checked_at=None, source=""
-        ),
+        coverage=_NO_COVERAGE,
     )
     plan = DeliveryPlan(destination, 0, 1, key)
     draft = DigestDraft(start_letters(conn, now), letter, [plan], ())
@@ -181,7 +222,10 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
 
 
 def letter_token(maker: LinkMaker, slot: str, destination: Destination) -> str:
-    """Return the token of a letter's link. A database may give a number again; its slot has a moment, too."""
+    """Return the token of a letter's link.
+
+    A database may give a number again; its slot has a moment, too.
+    """
     return secrets.derive_token(maker.secret, "letter", slot, str(destination))
 
 
@@ -191,20 +235,20 @@ def write_letter(
     """Write a letter as the bytes that are sent; the same for every attempt."""
     from digest.render.contexts import LetterContext  # noqa: PLC0415 - only if something is sent
 
-    kind = letter.slot.partition(":")[0]
-    base, maker = site.config.web.base_url.rstrip("/"), make_links(conn, site.config)
-    to = delivery.destination
-    token = letter_token(maker, letter.slot, to)
-    links = {
-        RequestKind.SUBSCRIBE: f"{base}/c/{token}",
-        RequestKind.MOVE: f"{base}/c/{token}",
-        RequestKind.FRESH: f"{base}/k/{token}",
-        RequestKind.LINK: f"{base}/p/{maker.preferences_token(to, find_generation(conn, maker, to))}",
-    }
+    kind = LetterSlot.parse(letter.slot).kind
+    base = site.config.web.base_url.rstrip("/")
+    maker = make_links(conn, site.config)
+    destination = delivery.destination
+    if kind is RequestKind.LINK:
+        generation = find_generation(conn, maker, destination)
+        token = maker.preferences_token(destination, generation)
+    else:
+        token = letter_token(maker, letter.slot, destination)
+    page = _PAGES[kind]
     context = LetterContext(
         kind=kind,
         subject=letter.title,
-        link=links[RequestKind(kind)],
+        link=f"{base}/{page}/{token}",
         host=site.config.web.host,
         contact=site.config.arxiv.mail_contact,
         sender=identity.from_name,

@@ -1,12 +1,12 @@
 """What people do by themselves: subscribe, change, join, move, leave; and what is kept of them.
 
-Every edit of a person's own subscription is the same step as an edit of the operator's file: their saved
-queries and their subscription are brought in line with what they want, in one transaction.
+Every edit of a person's own subscription is the same step as an edit of the operator's file: their
+saved queries and their subscription are brought in line with what they want, in one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from digest.config import Config
 from digest.model import secrets, taxonomy
 from digest.model.cadences import Cadence, CadenceKind
-from digest.model.destinations import OWN_FEED, DestinationKind, mail_to
+from digest.model.destinations import OWN_FEED, mail_to
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import (
     KINDS,
@@ -72,8 +72,8 @@ from digest.store.subscriptions import (
     resume_subscription,
     set_next_due,
     start_slots,
-    sync_subscriptions,
 )
+from digest.store.sync import sync_subscriptions
 
 TITLE = "Your papers"
 """What a person's own digests are called."""
@@ -103,11 +103,14 @@ class Preferences:
 
     @property
     def has_active_own(self) -> bool:
-        """Whether they have a subscription of their own that they have not left: more is added to it."""
-        return any(
-            self.own is not None and one.id == self.own.id and one.unsubscribed_at is None
-            for one in self.memberships
-        )
+        """Whether they have a subscription of their own that they have not left.
+
+        More is added to it then.
+        """
+        if self.own is None:
+            return False
+        kept = [one.id for one in self.memberships if one.unsubscribed_at is None]
+        return self.own.id in kept
 
     def can_undo(self, membership: Membership, now: datetime) -> bool:
         """Whether leaving a subscription can still be undone."""
@@ -120,14 +123,13 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
     if person is None:
         return None
     memberships = tuple(load_memberships(conn, person.destination))
-    dues = {due.id: due for due in load_subscriptions(conn, [one.id for one in memberships])}
-    own = next((dues[one.id] for one in memberships if is_personal(one.origin)), None)
-    choices = SignupRequest(
-        queries=tuple(load_own_queries(conn, person)),
-        joins=tuple(
-            one.name for one in memberships if one.is_joined and one.unsubscribed_at is None
-        ),
-    )
+    keys = [one.id for one in memberships]
+    dues = {due.id: due for due in load_subscriptions(conn, keys)}
+    own_keys = [one.id for one in memberships if is_personal(one.origin)]
+    own = dues[own_keys[0]] if own_keys else None
+    queries = tuple(load_own_queries(conn, person))
+    joined = [one for one in memberships if one.is_joined and one.unsubscribed_at is None]
+    choices = SignupRequest(queries=queries, joins=tuple(one.name for one in joined))
     if own is not None:
         stored = own.subscription
         choices = replace(
@@ -135,7 +137,7 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
             cadence=str(stored.cadence),
             kinds=stored.kinds,
             abstracts=stored.abstracts,
-            has_feed=any(place.kind is DestinationKind.FEED for place in stored.destinations),
+            has_feed=OWN_FEED in stored.destinations,
         )
     has_left_everything = EVERYTHING in load_unsubscribed(conn, person.destination)
     return Preferences(person, choices, own, memberships, dues, has_left_everything)
@@ -150,31 +152,43 @@ def make_signup_request(
     joins: Collection[str],
     has_feed: bool,
 ) -> SignupRequest:
-    """Return what somebody wants, from the fields of a form; refuse what can't be read or is not offered."""
+    """Return what somebody wants, from the fields of a form.
+
+    What can't be read or is not offered is refused.
+    """
     offered = [one.name for one in list_offered(config)]
-    if not {*kinds} <= {*KINDS} or not {*joins} <= {*offered}:
+    are_kinds_offered = {*kinds} <= {*KINDS}
+    are_joins_offered = {*joins} <= {*offered}
+    if not are_kinds_offered or not are_joins_offered:
         raise UsageError("something is chosen that is not offered", hint="Choose from the lists.")
-    if not (text.strip() or joins):
+    has_text = text.strip() != ""
+    if not has_text and not joins:
         raise UsageError(
             "nothing is chosen yet", hint="Write what you follow, or tick a subscription."
         )
-    if has_feed and not text.strip():
+    if has_feed and not has_text:
         raise UsageError(
             "a feed is made of what you follow", hint="Write what you follow, or untick the feed."
         )
+    chosen_kinds = [kind for kind in KINDS if kind in kinds]
+    chosen_joins = [name for name in offered if name in joins]
     choices = SignupRequest(
         cadence=cadence,
-        kinds=tuple(kind for kind in KINDS if kind in kinds),
+        kinds=tuple(chosen_kinds),
         has_feed=has_feed,
-        joins=tuple(name for name in offered if name in joins),
+        joins=tuple(chosen_joins),
     )
-    choices = choices.add_query(read_text(text).expression) if text.strip() else choices
+    if has_text:
+        choices = choices.add_query(read_text(text).expression)
     check_signup_request(choices)
     return choices
 
 
 def read_text(text: str) -> Query:
-    """Return the query that somebody means by what they typed: words, a query, a category alone, an address."""
+    """Return the query that somebody means by what they typed.
+
+    They may type words, a query, a category alone, or an address.
+    """
     if len(text) > LONGEST_QUERY:
         raise QueryError(
             f"This is longer than {LONGEST_QUERY:,} characters",
@@ -183,9 +197,11 @@ def read_text(text: str) -> Query:
             hint="Split it in two.",
         )
     words = text.strip()
-    query = parse_query(f"cat:{words}" if taxonomy.is_category(words) else text)
+    meant = f"cat:{words}" if taxonomy.is_category(words) else text
+    query = parse_query(meant)
     if query.canonical.count("*") > MOST_BEGINNINGS:
-        place = len("*".join(text.split("*")[: MOST_BEGINNINGS + 1]))
+        up_to_fault = text.split("*")[: MOST_BEGINNINGS + 1]
+        place = len("*".join(up_to_fault))
         raise QueryError(
             f"This has more than {MOST_BEGINNINGS} beginnings of words (with a *)",
             text=text[: place + 1],
@@ -213,38 +229,45 @@ def check_signup_request(choices: SignupRequest) -> None:
 def apply_signup_request(
     conn: Connection, maker: LinkMaker, person: Person, choices: SignupRequest, *, at: datetime
 ) -> None:
-    """Bring a person's saved queries and own subscription in line with what they want; twice is as once.
+    """Bring a person's saved queries and own subscription in line with what they want.
 
-    Their first saved queries bring a first digest, later ones what is announced from then on. Those
-    off stay stored and bring nothing.
+    Twice is as once. Their first saved queries bring a first digest, later ones what is announced
+    from then on. Those off stay stored and bring nothing.
 
     Raises:
-        UsageError: see `check_signup_request`; or arXiv's search is asked for as many saved queries as it may be.
+        UsageError: see `check_signup_request`; or arXiv's search is asked for as many saved
+            queries as it may be.
     """
     check_signup_request(choices)
-    texts = {
-        query.name: (query.text, parse_query(query.text).canonical, "") for query in choices.queries
-    }
+    canonicals = {query.name: _canonical(query.text) for query in choices.queries}
     if maker.config.arxiv.source == "query":
-        active = {revision.canonical for revision in active_revisions(conn)}
-        wanted = active.union(canonical for _, canonical, _ in texts.values())
-        if wanted > active and len(wanted) > MOST_SEARCHED:
-            raise UsageError(
-                "no more saved queries are possible here", hint="Ask who runs this service."
-            )
+        _check_room(conn, canonicals.values())
+    texts = {query.name: (query.text, canonicals[query.name], "") for query in choices.queries}
     sync_queries(conn, texts, person.origin, at)
     feed = (OWN_FEED,) if choices.has_feed else ()
+    followed = [query.name for query in choices.queries if query.is_on]
     own = Subscription(
         name=choose_own_name(conn, maker, person, at=at),
-        queries=tuple(query.name for query in choices.queries if query.is_on),
+        queries=tuple(followed),
         destinations=(person.destination, *feed),
         cadence=Cadence.parse(choices.cadence),
         kinds=choices.kinds,
         abstracts=choices.abstracts,
         title=TITLE,
     )
-    sync_subscriptions(conn, [own] if choices.queries else [], person.origin, at, slots)
+    wanted = [own] if choices.queries else []
+    sync_subscriptions(conn, wanted, person.origin, at, slots)
     set_owner(conn, person)
+
+
+def _check_room(conn: Connection, canonicals: Iterable[str]) -> None:
+    """Refuse saved queries beyond those that arXiv's search may be asked for."""
+    active = {revision.canonical for revision in active_revisions(conn)}
+    wanted = active.union(canonicals)
+    if wanted > active and len(wanted) > MOST_SEARCHED:
+        raise UsageError(
+            "no more saved queries are possible here", hint="Ask who runs this service."
+        )
 
 
 def save_query(
@@ -256,14 +279,16 @@ def save_query(
     *,
     at: datetime,
 ) -> None:
-    """Give one of a person's saved queries another text, or add one if no name is given; either is on then.
+    """Give one of a person's saved queries another text, or add one if no name is given.
 
-    An edited one goes on from where matching is: it sends nothing again, and no first digest. Its name follows
-    its words.
+    Either is on then. An edited one goes on from where matching is: it sends nothing again, and no
+    first digest. Its name follows its words.
 
     It is refused if they have it already, or as many as they may, or may have none of their own.
     """
-    choices, person, maker = preferences.choices, preferences.person, make_links(conn, config)
+    choices = preferences.choices
+    person = preferences.person
+    maker = make_links(conn, config)
     if preferences.own is None and not config.web.signup.admits(person.address):
         require_own(preferences)
     if name and name not in {one.name for one in choices.queries}:
@@ -272,49 +297,55 @@ def save_query(
         )
     text = read_text(text).expression
     canonical = _canonical(text)
-    twin = next((one.name for one in choices.queries if _canonical(one.text) == canonical), name)
-    if name and twin != name:
+    twins = [one.name for one in choices.queries if _canonical(one.text) == canonical]
+    edited = twins[0] if twins else name
+    if name and edited != name:
         raise UsageError(
             "you have this saved query already", hint="Go back, and delete one of the two."
         )
-    if twin:
-        edited = OwnQuery(rename_query(conn, person, twin, text), text)
-        choices = replace(
-            choices, queries=tuple(edited if one.name == twin else one for one in choices.queries)
-        )
+    if edited:
+        choices = _replace_query(conn, person, choices, edited, text)
     else:
         choices = choices.add_query(text)
     apply_signup_request(conn, maker, person, choices, at=at)
     if preferences.own is None:
-        log_consent(
-            conn,
-            person.id,
-            choose_own_name(conn, maker, person, at=at),
-            "confirmed",
-            how=PAGE,
-            at=at,
-        )
+        own_name = choose_own_name(conn, maker, person, at=at)
+        log_consent(conn, person.id, own_name, "confirmed", how=PAGE, at=at)
+
+
+def _replace_query(
+    conn: Connection, person: Person, choices: SignupRequest, name: str, text: str
+) -> SignupRequest:
+    """Put another text in a saved query's place, switched on and named after its words."""
+    edited = OwnQuery(rename_query(conn, person, name, text), text)
+    queries = [edited if one.name == name else one for one in choices.queries]
+    return replace(choices, queries=tuple(queries))
 
 
 def choose_own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: datetime) -> str:
     """Return the name of a person's own subscription, or the one it gets at a moment (UTC).
 
-    Links are made of it, and a database may give a person's number again: the moment is a part of it.
+    Links are made of it, and a database may give a person's number again: the moment is a part
+    of it.
     """
+    stored = load_own_name(conn, person)
+    if stored:
+        return stored
     fresh = secrets.derive_token(maker.secret, "person", str(person.id), at.isoformat())
-    return load_own_name(conn, person) or f"p-{secrets.token_hash(fresh)[:10]}"
+    return f"p-{secrets.token_hash(fresh)[:10]}"
 
 
 def confirm_signup(
     conn: Connection, config: Config, maker: LinkMaker, signup: StoredSignup, *, at: datetime
 ) -> Preferences:
-    """Do what a confirmed request asks for, and forget the request; return what the person gets now.
+    """Do what a confirmed request asks for, and forget the request.
 
-    Their saved queries are added to those they have. If they have a subscription, it keeps its times.
+    Return what the person gets now. Their saved queries are added to those they have. If they have
+    a subscription, it keeps its times.
 
     Raises:
-        UsageError: it would be too much for one person, the operator admits the address no more, or the new
-            address belongs to somebody else.
+        UsageError: it would be too much for one person, the operator admits the address no more,
+            or the new address belongs to somebody else.
     """
     if signup.kind is RequestKind.MOVE:
         _move(conn, maker, signup, at)
@@ -335,40 +366,42 @@ def _subscribe(
             "this address may no longer subscribe here", hint="Ask who runs this service."
         )
     person = confirm_person(conn, signup.address, how=PAGE, at=at)  # first: two at once take turns
-    before, choices = load_preferences(conn, signup.address), signup.choices
+    before = load_preferences(conn, signup.address)
+    choices = signup.choices
     offered = {one.name for one in list_offered(config)}
-    joins = tuple(name for name in choices.joins if name in offered)
-    if not (choices.queries or joins):
+    joins = [name for name in choices.joins if name in offered]
+    if not choices.queries and not joins:
         raise UnknownName(
             "what you wanted to join is not offered any more",
             hint="Choose on the first page again.",
         )
-    name = choose_own_name(conn, maker, person, at=at)
-    _resubscribe_to_asked(conn, person, {*joins, *([name] if choices.queries else [])}, at)
+    own_name = choose_own_name(conn, maker, person, at=at)
+    asked = [*joins, own_name] if choices.queries else joins
+    _resubscribe_to_asked(conn, person, asked, at)
     if choices.queries:
-        save_resubscription(conn, person.destination, name, how=PAGE, at=at)
+        save_resubscription(conn, person.destination, own_name, how=PAGE, at=at)
         apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
-        log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
+        log_consent(conn, person.id, own_name, "confirmed", how=PAGE, at=at)
     for joined in joins:
         join_subscription(conn, person, joined, at=at)
 
 
 def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
-    """Return both wishes in one. What they left begins anew: its saved queries stay, but off."""
+    """Return both wishes in one.
+
+    What they left begins anew: its saved queries stay, but off.
+    """
     if before is None or before.own is None:
         return choices
-    has_left, wanted = (
-        not before.has_active_own,
-        {_canonical(query.text) for query in choices.queries},
-    )
-    kept = tuple(
-        replace(one, is_on=(one.is_on and not has_left) or _canonical(one.text) in wanted)
-        for one in before.choices.queries
-    )
-    merged, known = (
-        replace(choices if has_left else before.choices, queries=kept),
-        {_canonical(one.text) for one in kept},
-    )
+    wanted = {_canonical(query.text) for query in choices.queries}
+    kept = []
+    for query in before.choices.queries:
+        stays_on = query.is_on and before.has_active_own
+        is_wanted = _canonical(query.text) in wanted
+        kept.append(replace(query, is_on=stays_on or is_wanted))
+    settings = before.choices if before.has_active_own else choices
+    merged = replace(settings, queries=tuple(kept))
+    known = {_canonical(query.text) for query in kept}
     for query in choices.queries:
         if _canonical(query.text) not in known:
             merged = merged.add_query(query.text)
@@ -378,12 +411,17 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
 def _resubscribe_to_asked(
     conn: Connection, person: Person, asked: Collection[str], at: datetime
 ) -> None:
-    """Let somebody who left everything have what they ask for now, by name; whatever else there was stays left."""
-    if EVERYTHING in load_unsubscribed(conn, person.destination):
-        for other in load_joined_names(conn, person.destination):
-            if other not in asked:
-                save_unsubscription(conn, person.destination, other, how=PAGE, at=at)
-        save_resubscription(conn, person.destination, EVERYTHING, how=PAGE, at=at)
+    """Let somebody who left everything have what they ask for now, by name.
+
+    Whatever else there was stays left.
+    """
+    destination = person.destination
+    if EVERYTHING not in load_unsubscribed(conn, destination):
+        return
+    for other in load_joined_names(conn, destination):
+        if other not in asked:
+            save_unsubscription(conn, destination, other, how=PAGE, at=at)
+    save_resubscription(conn, destination, EVERYTHING, how=PAGE, at=at)
 
 
 def _canonical(text: str) -> str:
@@ -412,7 +450,10 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
 
 
 def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
-    """End it for good: nobody's request brings a mail to this address any more. The operator can lift it."""
+    """End it for good: nobody's request brings a mail to this address any more.
+
+    The operator can lift it.
+    """
     save_unsubscription(conn, signup.destination, LETTERS, how="not me", at=at)
     delete_signup(conn, signup.id)
 
@@ -431,7 +472,8 @@ def join_subscription(conn: Connection, person: Person, name: str, *, at: dateti
     save_resubscription(conn, person.destination, name, how=PAGE, at=at)
     save_membership(conn, due.id, person.destination, at=at)
     if not due.subscription.has_digests:
-        start_slots(conn, due.id, slots.next_due(due.subscription, at, due.last_slot, None))
+        turn = slots.next_due(due.subscription, at, due.last_slot, None)
+        start_slots(conn, due.id, turn)
     log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
 
 
@@ -441,7 +483,8 @@ def pause_digests(
     """Pause a subscription; what matches meanwhile waits. None: until somebody resumes it."""
     pause_subscription(conn, due.id, until)
     if until is not None:
-        set_next_due(conn, due.id, slots.next_due(due.subscription, at, due.last_slot, until))
+        turn = slots.next_due(due.subscription, at, due.last_slot, until)
+        set_next_due(conn, due.id, turn)
 
 
 def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> datetime | None:
@@ -451,16 +494,21 @@ def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> d
     At once means as soon as may be if something waits.
     """
     wanted = due.subscription
-    turn = slots.next_due(wanted, at, due.last_slot) if wanted.has_digests else None
-    is_at_once = wanted.has_digests and wanted.cadence.kind is CadenceKind.AT_ONCE
-    if is_at_once and load_pending_matches(conn, due.id, due.plan_after):
-        turn = slots.first_due(wanted, at, due.last_slot)
+    turn = None
+    if wanted.has_digests:
+        turn = slots.next_due(wanted, at, due.last_slot)
+        is_at_once = wanted.cadence.kind is CadenceKind.AT_ONCE
+        if is_at_once and load_pending_matches(conn, due.id, due.plan_after):
+            turn = slots.first_due(wanted, at, due.last_slot)
     resume_subscription(conn, due.id, turn, at)
     return turn
 
 
 def require_own(preferences: Preferences) -> DueSubscription:
-    """Return a person's own subscription. Who has none is refused: the operator's file decides what they get."""
+    """Return a person's own subscription.
+
+    Who has none is refused: the operator's file decides what they get.
+    """
     if preferences.own is None:
         raise UsageError(
             "these digests are set by the operator of this service",
@@ -470,7 +518,10 @@ def require_own(preferences: Preferences) -> DueSubscription:
 
 
 def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSubscription]:
-    """Return the subscriptions that nobody but this person reads, by name: their own, and those of the file."""
+    """Return the subscriptions that nobody but this person reads, by name.
+
+    These are their own, and those of the file.
+    """
     reader = str(preferences.person.destination)
     return {
         due.subscription.name: due
@@ -483,11 +534,12 @@ def undo_unsubscription(
     conn: Connection, preferences: Preferences, name: str, *, at: datetime
 ) -> None:
     """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`."""
-    found = next((one for one in preferences.memberships if name in (one.name, EVERYTHING)), None)
-    if found is None or not preferences.can_undo(found, at):
+    named = [one for one in preferences.memberships if name in (one.name, EVERYTHING)]
+    if not named or not preferences.can_undo(named[0], at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
     destination = preferences.person.destination
-    which = EVERYTHING if EVERYTHING in load_unsubscribed(conn, destination) else name
+    has_left_everything = EVERYTHING in load_unsubscribed(conn, destination)
+    which = EVERYTHING if has_left_everything else name
     resubscribe_to(conn, destination, which, how=PAGE, at=at)
 
 
@@ -495,7 +547,9 @@ def export_records(conn: Connection, address: str) -> dict[str, Any] | None:
     """Return everything stored about an address, by table; None if nothing is."""
     person = load_person(conn, address)
     found = load_records(conn, address, person.id if person else 0)
-    return {"address": address, "stored": found} if any(found.values()) else None
+    if not any(found.values()):
+        return None
+    return {"address": address, "stored": found}
 
 
 def erase_person(
@@ -507,10 +561,13 @@ def erase_person(
     """
     if export_records(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")
-    person, destination = load_person(conn, address), mail_to(address)
+    person = load_person(conn, address)
+    destination = mail_to(address)
     is_named = any(destination in one.destinations for one in config.subscriptions)
     save_unsubscription(conn, destination, EVERYTHING, how=how, at=at)
+    person_id = 0
     if person is not None:
+        person_id = person.id
         sync_subscriptions(conn, [], person.origin, at, slots)
-    delete_person(conn, address, person.id if person else 0, keep_suppressions=is_named)
+    delete_person(conn, address, person_id, keep_suppressions=is_named)
     return is_named

@@ -1,9 +1,13 @@
-"""Requests that wait for the button in a mail, and how many were made by whom. Nothing here is kept for long."""
+"""Requests that wait for the button in a mail, and how many were made by whom.
+
+Nothing here is kept for long.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
@@ -12,7 +16,7 @@ from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.people import UNCONFIRMED, Limit, RequestKind, SignupRequest
 from digest.model.subscriptions import Subscription, SubscriptionState
-from digest.store.dialect import dialect_insert, lock_advisory
+from digest.store.dialect import dialect_insert, lock_advisory, upsert
 from digest.store.schema import (
     attempts,
     deliveries,
@@ -37,6 +41,11 @@ _PORTION = 500
 
 _KEPT_COUNTS = timedelta(days=31)
 """As long as the longest limit reaches back, and a day."""
+
+_UNWRITTEN = ""
+"""The hash of a request's link until its letter is made."""
+
+_LETTERS_KEY = select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)
 
 _IN_FLIGHT = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 
@@ -66,49 +75,66 @@ def save_signup(
         "kind": kind,
         "address": address,
         "choices": choices.write(),
-        "token": "",  # until its letter is made
+        "token": _UNWRITTEN,
         "asked_at": at,
         "ends_at": at + UNCONFIRMED,
     }
-    return int(conn.execute(insert(signups).values(row).returning(signups.c.id)).scalar_one())
+    insertion = insert(signups).values(row).returning(signups.c.id)
+    return int(conn.execute(insertion).scalar_one())
 
 
 def claim_signups(conn: Connection, limit: int) -> list[StoredSignup]:
-    """Return requests whose letter is still to be made, the oldest first; nobody else gets them meanwhile."""
-    asked = select(signups).where(signups.c.token == "").order_by(signups.c.id).limit(limit)
-    return [_read(row) for row in conn.execute(asked.with_for_update(skip_locked=True))]
+    """Return requests whose letter is still to be made, the oldest first.
+
+    Nobody else gets them meanwhile.
+    """
+    is_unwritten = signups.c.token == _UNWRITTEN
+    waiting = select(signups).where(is_unwritten)
+    oldest = waiting.order_by(signups.c.id).limit(limit)
+    claimed = oldest.with_for_update(skip_locked=True)
+    return [_read(row) for row in conn.execute(claimed)]
 
 
 def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: datetime) -> None:
     """Note that a letter was made, and by what hash its link is known until when (UTC)."""
-    conn.execute(
-        update(signups).where(signups.c.id == signup_id).values(token=token_hash, ends_at=ends_at)
-    )
+    request = update(signups).where(signups.c.id == signup_id)
+    conn.execute(request.values(token=token_hash, ends_at=ends_at))
 
 
 def load_signup(
     conn: Connection, token_hash: str, kind: RequestKind | None, now: datetime
 ) -> StoredSignup | None:
-    """Return the request that a letter's link is for, of one kind only if given; None once it is over.
+    """Return the request that a letter's link is for, of one kind only if given.
 
-    Pressing its button deletes it, so the row is locked if the connection writes.
+    None once it is over. Pressing its button deletes it, so the row is locked if the connection
+    writes.
     """
-    found = select(signups).where(signups.c.token == token_hash, signups.c.ends_at > now)
+    if not token_hash:
+        return None
+    is_its = signups.c.token == token_hash
+    is_open = signups.c.ends_at > now
+    found = select(signups).where(is_its, is_open)
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()
-    row = conn.execute(found).one_or_none() if token_hash else None
-    return _read(row) if row is not None and kind in (None, row.kind) else None
+    row = conn.execute(found).one_or_none()
+    if row is None or kind not in (None, row.kind):
+        return None
+    return _read(row)
 
 
 def delete_signup(conn: Connection, signup_id: int) -> None:
     """Delete a request: its button was pressed, or nothing more follows."""
-    conn.execute(delete(signups).where(signups.c.id == signup_id))
+    is_its = signups.c.id == signup_id
+    conn.execute(delete(signups).where(is_its))
 
 
 def start_letters(conn: Connection, at: datetime) -> int:
-    """Return the key of the subscription that letters belong to; it has ended, so that it plans nothing."""
+    """Return the key of the subscription that letters belong to.
+
+    It has ended, so that it plans nothing.
+    """
     letters = Subscription(LETTERS, (), (), Cadence(CadenceKind.AT_ONCE), title="letters")
-    row = list_settings(letters) | {
+    ended = {
         "name": LETTERS,
         "origin": LETTERS,
         "state": SubscriptionState.ENDED,
@@ -118,97 +144,108 @@ def start_letters(conn: Connection, at: datetime) -> int:
         "created_at": at,
         "ended_at": at,
     }
-    conn.execute(
-        dialect_insert(conn, subscriptions).on_conflict_do_nothing(index_elements=["name"]), row
-    )
-    return int(
-        conn.execute(select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)).scalar_one()
-    )
+    row = list_settings(letters) | ended
+    insertion = dialect_insert(conn, subscriptions)
+    conn.execute(insertion.on_conflict_do_nothing(index_elements=["name"]), row)
+    return int(conn.execute(_LETTERS_KEY).scalar_one())
 
 
 def has_asked(conn: Connection) -> bool:
     """Whether a letter is still to be made."""
-    return (
-        conn.execute(select(signups.c.id).where(signups.c.token == "").limit(1)).first() is not None
-    )
+    is_unwritten = signups.c.token == _UNWRITTEN
+    unwritten = select(signups.c.id).where(is_unwritten)
+    return conn.execute(unwritten.limit(1)).first() is not None
 
 
 def delete_expired_signups(conn: Connection, now: datetime) -> int:
-    """Delete requests whose time is over, letters that nobody waits for, and old counts; return how many requests.
+    """Delete requests whose time is over, letters that nobody waits for, and old counts.
 
-    A letter on its way out is left for the next time.
+    Return how many requests. A letter on its way out is left for the next time.
     """
-    gone = conn.execute(delete(signups).where(signups.c.ends_at <= now)).rowcount
-    busy = select(deliveries.c.digest_id).where(deliveries.c.state.in_(_IN_FLIGHT))
-    old = select(digests.c.id).where(
-        digests.c.occasion == Occasion.LETTER,
-        digests.c.subscription_id.in_(
-            select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)
-        ),
-        digests.c.planned_at <= now - UNCONFIRMED,
-        digests.c.id.not_in(busy),
-    )
-    if ids := list(conn.execute(old.limit(_PORTION)).scalars()):
-        theirs = deliveries.c.digest_id.in_(ids)
-        conn.execute(
-            delete(attempts).where(
-                attempts.c.delivery_id.in_(select(deliveries.c.id).where(theirs))
-            )
-        )
-        conn.execute(delete(deliveries).where(theirs))
-        conn.execute(delete(digests).where(digests.c.id.in_(ids)))
-    conn.execute(delete(request_counts).where(request_counts.c.hour < _hour_of(now - _KEPT_COUNTS)))
+    expired = delete(signups).where(signups.c.ends_at <= now)
+    gone = conn.execute(expired).rowcount
+    _delete_old_letters(conn, now)
+    is_old = request_counts.c.hour < _hour_of(now - _KEPT_COUNTS)
+    conn.execute(delete(request_counts).where(is_old))
     return gone
 
 
+def _delete_old_letters(conn: Connection, now: datetime) -> None:
+    is_in_flight = deliveries.c.state.in_(_IN_FLIGHT)
+    busy = select(deliveries.c.digest_id).where(is_in_flight)
+    letter = digests.c
+    is_letter = letter.occasion == Occasion.LETTER
+    is_of_letters = letter.subscription_id.in_(_LETTERS_KEY)
+    is_over = letter.planned_at <= now - UNCONFIRMED
+    is_idle = letter.id.not_in(busy)
+    old = select(letter.id).where(is_letter, is_of_letters, is_over, is_idle)
+    ids = list(conn.execute(old.limit(_PORTION)).scalars())
+    if not ids:
+        return
+    is_theirs = deliveries.c.digest_id.in_(ids)
+    messages = select(deliveries.c.id).where(is_theirs)
+    is_try = attempts.c.delivery_id.in_(messages)
+    conn.execute(delete(attempts).where(is_try))
+    conn.execute(delete(deliveries).where(is_theirs))
+    conn.execute(delete(digests).where(letter.id.in_(ids)))
+
+
 def count_request(conn: Connection, name: str, at: datetime) -> None:
-    """Count one more under a name. Names are hashes: what is stored shows no address and no network."""
+    """Count one more under a name.
+
+    Names are hashes: what is stored shows no address and no network.
+    """
     row = {"name": name, "hour": _hour_of(at), "count": 1}
-    one_more = {"count": request_counts.c.count + 1}
-    upsert = dialect_insert(conn, request_counts).values(row)
-    conn.execute(upsert.on_conflict_do_update(index_elements=["name", "hour"], set_=one_more))
+    upsert(conn, request_counts, row, {"count": request_counts.c.count + 1})
 
 
 def start_counting(conn: Connection) -> None:
-    """Let no other transaction count before this one ends: each that judges a limit sees all that was counted."""
+    """Let no other transaction count before this one ends.
+
+    So each that judges a limit sees all that was counted.
+    """
     lock_advisory(conn, _COUNTING)
 
 
 def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:
-    """Return from when on (UTC) a limit that is met now lets another one pass; None if it is not met.
+    """Return from when on (UTC) a limit that is met now lets another one pass.
 
-    The hour in which its span begins counts whole: never more pass than it says.
+    None if it is not met. The hour in which its span begins counts whole: never more pass than
+    it says.
     """
-    columns = (request_counts.c.hour, request_counts.c.count.label("number"))
-    span = (request_counts.c.name == name, request_counts.c.hour >= _hour_of(now - limit.span))
-    counted = {row.hour: row.number for row in conn.execute(select(*columns).where(*span))}
-    left, free_at = sum(counted.values()), None
+    columns = request_counts.c
+    is_within = columns.hour >= _hour_of(now - limit.span)
+    number = columns.count.label("number")
+    hours = select(columns.hour, number).where(columns.name == name, is_within)
+    counted = {row.hour: row.number for row in conn.execute(hours)}
+    left = sum(counted.values())
+    free_at = None
     for hour in sorted(counted):
         if left >= limit.most:
-            free_at = datetime.fromtimestamp((hour + 1) * _HOUR, UTC) + limit.span
+            hour_ends_at = datetime.fromtimestamp((hour + 1) * _HOUR, UTC)
+            free_at = hour_ends_at + limit.span
         left -= counted[hour]
     return free_at
 
 
 def is_refusing(conn: Connection, now: datetime) -> bool:
     """Whether requests were refused within the last hour, or in the hour that this began in."""
-    refused = (
-        request_counts.c.name == REFUSED,
-        request_counts.c.hour >= _hour_of(now - timedelta(hours=1)),
-    )
-    return conn.execute(select(request_counts.c.hour).where(*refused).limit(1)).first() is not None
+    columns = request_counts.c
+    is_recent = columns.hour >= _hour_of(now - timedelta(hours=1))
+    refused = select(columns.hour).where(columns.name == REFUSED, is_recent)
+    return conn.execute(refused.limit(1)).first() is not None
 
 
 def _hour_of(moment: datetime) -> int:
     return int(moment.timestamp()) // _HOUR
 
 
-def _read(row: Row[tuple[object, ...]]) -> StoredSignup:
+def _read(row: Row[Any]) -> StoredSignup:
     return StoredSignup(
-        row.id,
-        RequestKind(row.kind),
-        row.address,
-        SignupRequest.parse(row.choices),
-        row.asked_at,
-        row.ends_at,
+        id=row.id,
+        kind=RequestKind(row.kind),
+        address=row.address,
+        choices=SignupRequest.parse(row.choices),
+        asked_at=row.asked_at,
+        ends_at=row.ends_at,
     )

@@ -1,4 +1,4 @@
-"""What is stored of people, why and for how long, in plain words: the one place where it is written down."""
+"""What is stored of people, why and for how long, in plain words: the one place that tells it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ STORED: Final = (
     ),
     StoredKind(
         "What you asked for by a form, and the address that you gave",
-        "We send a link to that address. What you asked for happens when you press the button there.",
+        "We send a link to that address."
+        " What you asked for happens when you press the button there.",
         f"{UNCONFIRMED // timedelta(hours=1)} hours, or until you press the button",
         ("signups",),
     ),
@@ -57,14 +58,16 @@ STORED: Final = (
         ("request_counts",),
     ),
     StoredKind(
-        "The papers that your saved queries found, your digests, and where you said “more” or “less”",
+        "The papers that your saved queries found, your digests,"
+        " and where you said “more” or “less”",
         "Each paper is sent once, and you can look back. What you said puts your digests in order.",
         _ERASED,
         ("query_matches", "matches", "digests", "libraries", "library_papers", "near_days"),
     ),
     StoredKind(
         "Each mail to you: when it was sent, and what your mail server answered",
-        "What did not arrive is sent again, and nothing comes twice. The operator sees what failed.",
+        "What did not arrive is sent again, and nothing comes twice."
+        " The operator sees what failed.",
         f"{KEPT_DAYS['deliveries']} days; the text of the mail {KEPT_DAYS['rendered bytes']} days",
         ("deliveries", "attempts", "alarms"),
     ),

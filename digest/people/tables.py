@@ -1,15 +1,28 @@
-"""What belongs to one person: their own subscription, those they joined, and all that is kept of them."""
+"""What belongs to one person: their subscription, those they joined, and all that is kept of it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, not_, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    RowMapping,
+    Table,
+    and_,
+    delete,
+    not_,
+    or_,
+    select,
+    update,
+)
 
 from digest.interest.tables import is_liked_by, read_likes_source, write_likes_source
-from digest.model.destinations import Destination, DestinationKind, mail_to
+from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import EVERYTHING, SubscriberState, SubscriptionState, write_origin
@@ -38,6 +51,12 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.tokens import TokenPurpose
+
+_AFTER_THE_FILE = 10_000
+"""The position of a reader who joined: after all that the file names."""
+
+_HIDDEN = frozenset({"token", "hash", "body", "owner", "lease_until"})
+"""Columns that are shown to nobody: bytes, hashes of links, and who works on a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,64 +99,73 @@ def load_person(conn: Connection, address: str) -> Person | None:
     if not conn.get_execution_options().get("postgresql_readonly"):
         found = found.with_for_update()  # two changes at once take turns
     row = conn.execute(found).one_or_none()
-    return Person(row.id, row.address, row.since) if row else None
+    return _read_person(row) if row else None
+
+
+def _read_person(row: Row[Any]) -> Person:
+    return Person(row.id, row.address, row.since)
 
 
 def load_people(conn: Connection) -> list[Person]:
     """Return everybody who subscribed by themselves, by address."""
-    joined = select(subscription_destinations.c.destination).where(
-        subscription_destinations.c.is_joined
-    )
-    addresses = [
-        text.removeprefix(f"{DestinationKind.MAIL}:") for text in conn.execute(joined).scalars()
-    ]
-    owners = select(subscriptions.c.subscriber_id).where(subscriptions.c.subscriber_id.is_not(None))
-    found = select(subscribers).where(
-        or_(subscribers.c.id.in_(owners), subscribers.c.address.in_(addresses))
-    )
-    rows = conn.execute(found.order_by(subscribers.c.address))
-    return [Person(row.id, row.address, row.since) for row in rows]
+    places = subscription_destinations.c
+    joined = select(places.destination).where(places.is_joined)
+    readers = [Destination.parse(place) for place in conn.execute(joined).scalars()]
+    addresses = [reader.address for reader in readers]
+    is_owned = subscriptions.c.subscriber_id.is_not(None)
+    owners = select(subscriptions.c.subscriber_id).where(is_owned)
+    is_owner = subscribers.c.id.in_(owners)
+    is_reader = subscribers.c.address.in_(addresses)
+    people = select(subscribers).where(or_(is_owner, is_reader)).order_by(subscribers.c.address)
+    return [_read_person(row) for row in conn.execute(people)]
 
 
 def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
     """Count an address as confirmed by its owner; return who that is."""
     row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
-    upsert = dialect_insert(conn, subscribers).values(row)
-    confirmed = upsert.on_conflict_do_update(index_elements=["address"], set_=row).returning(
-        subscribers
-    )
-    person = conn.execute(confirmed).one()
-    return Person(person.id, person.address, person.since)
+    insertion = dialect_insert(conn, subscribers).values(row)
+    confirmation = insertion.on_conflict_do_update(index_elements=["address"], set_=row)
+    return _read_person(conn.execute(confirmation.returning(subscribers)).one())
 
 
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     """Return a person's saved queries in the order they were made."""
-    is_on = saved_queries.c.id.in_(select(subscription_queries.c.query_id))
-    found = (
-        current_revision()
-        .add_columns(is_on.label("is_on"))
-        .where(saved_queries.c.origin == person.origin, saved_queries.c.ended_at.is_(None))
-        .order_by(saved_queries.c.id)
-    )
-    return [OwnQuery(row.name, row.text, bool(row.is_on)) for row in conn.execute(found)]
+    columns = saved_queries.c
+    followed = select(subscription_queries.c.query_id)
+    is_on = columns.id.in_(followed)
+    is_theirs = columns.origin == person.origin
+    is_live = columns.ended_at.is_(None)
+    found = current_revision().where(is_theirs, is_live).order_by(columns.id)
+    found = found.add_columns(is_on.label("is_on"))
+    queries = []
+    for row in conn.execute(found):
+        query = OwnQuery(row.name, row.text, bool(row.is_on))
+        queries.append(query)
+    return queries
 
 
 def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
-    """Name one of a person's saved queries after the words it has now; return its name. It goes on as it was."""
-    theirs = saved_queries.c.origin == person.origin
-    others = select(saved_queries.c.name).where(
-        theirs, saved_queries.c.name != name
-    )  # deleted ones, too
-    renamed = name_query(text, list(conn.execute(others).scalars()))
-    conn.execute(
-        update(saved_queries).where(theirs, saved_queries.c.name == name).values(name=renamed)
-    )
+    """Name one of a person's saved queries after the words it has now; return its name.
+
+    It goes on as it was.
+    """
+    columns = saved_queries.c
+    is_theirs = columns.origin == person.origin
+    others = select(columns.name).where(is_theirs, columns.name != name)
+    taken = list(conn.execute(others).scalars())  # deleted ones, too
+    renamed = name_query(text, taken)
+    renaming = update(saved_queries).where(is_theirs, columns.name == name)
+    conn.execute(renaming.values(name=renamed))
     return renamed
 
 
 def load_own_name(conn: Connection, person: Person) -> str:
-    """Return the name of a person's own subscription, though it may have ended; "" if there never was one."""
-    own = select(subscriptions.c.name).where(subscriptions.c.origin == person.origin)
+    """Return the name of a person's own subscription, though it may have ended.
+
+    It is "" if there never was one.
+    """
+    is_own = subscriptions.c.origin == person.origin
+    own = select(subscriptions.c.name).where(is_own)
     return str(conn.execute(own).scalar() or "")
 
 
@@ -148,145 +176,170 @@ def set_owner(conn: Connection, person: Person) -> None:
 
 
 def load_memberships(conn: Connection, destination: Destination) -> list[Membership]:
-    """Return the live subscriptions that write to a destination or were left by it: its own first."""
-    places = subscription_destinations.c
+    """Return the live subscriptions that write to a destination or that it left, its own first."""
     key = str(destination)
-    left = {
-        row.subscription: row.since
-        for row in conn.execute(select(suppressions).where(suppressions.c.destination == key))
-    }
+    unsubscribed = select(suppressions).where(suppressions.c.destination == key)
+    left_at = {row.subscription: row.since for row in conn.execute(unsubscribed)}
+    columns = subscriptions.c
+    places = subscription_destinations.c
+    is_of_subscription = places.subscription_id == columns.id
+    is_in_use = places.state != DestinationState.DISABLED
+    is_live = columns.state != SubscriptionState.ENDED
+    is_of_file = columns.subscriber_id.is_(None)
     found = (
         select(subscriptions, places.is_joined)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(places.destination == key, places.state != DestinationState.DISABLED)
-        .where(subscriptions.c.state != SubscriptionState.ENDED)
-        .order_by(subscriptions.c.subscriber_id.is_(None), subscriptions.c.name)
+        .join(subscription_destinations, is_of_subscription)
+        .where(places.destination == key, is_in_use)
+        .where(is_live)
+        .order_by(is_of_file, columns.name)
     )
-    return [
-        Membership(
-            row.id,
-            row.name,
-            row.title,
-            row.origin,
-            row.is_joined,
-            left.get(EVERYTHING) or left.get(row.name),
+    memberships = []
+    for row in conn.execute(found):
+        unsubscribed_at = left_at.get(EVERYTHING) or left_at.get(row.name)
+        membership = Membership(
+            id=row.id,
+            name=row.name,
+            title=row.title,
+            origin=row.origin,
+            is_joined=row.is_joined,
+            unsubscribed_at=unsubscribed_at,
         )
-        for row in conn.execute(found)
-    ]
+        memberships.append(membership)
+    return memberships
 
 
 def load_joined_names(conn: Connection, destination: Destination) -> list[str]:
-    """Return the names of all subscriptions that write to a destination or ever did, ended ones too."""
+    """Return the names of all subscriptions, ended ones too, that ever wrote to a destination."""
     places = subscription_destinations.c
-    found = select(subscriptions.c.name).join(
-        subscription_destinations, places.subscription_id == subscriptions.c.id
-    )
-    return list(conn.execute(found.where(places.destination == str(destination))).scalars())
+    is_of_place = places.subscription_id == subscriptions.c.id
+    found = select(subscriptions.c.name).join(subscription_destinations, is_of_place)
+    joined = found.where(places.destination == str(destination))
+    return list(conn.execute(joined).scalars())
 
 
 def save_membership(
     conn: Connection, subscription_id: int, destination: Destination, *, at: datetime
 ) -> None:
     """Make a person a reader of a subscription of the operator's file; twice is as once."""
+    joined = {"state": DestinationState.ACTIVE, "reason": "", "since": at, "is_joined": True}
     row = {
         "subscription_id": subscription_id,
         "destination": str(destination),
-        "position": 10_000,  # after all that the file names
-        "state": DestinationState.ACTIVE,
-        "reason": "",
-        "since": at,
-        "is_joined": True,
+        "position": _AFTER_THE_FILE,
         "is_new": True,
+        **joined,
     }
-    upsert = dialect_insert(conn, subscription_destinations).values(row)
-    back = {"state": row["state"], "reason": "", "since": at, "is_joined": True}
     places = subscription_destinations.c
     is_away = or_(places.state != DestinationState.ACTIVE, not_(places.is_joined))
+    insertion = dialect_insert(conn, subscription_destinations).values(row)
     conn.execute(
-        upsert.on_conflict_do_update(
+        insertion.on_conflict_do_update(
             index_elements=["subscription_id", "destination"],
-            set_=back,
+            set_=joined,
             where=is_away,
         )
     )
 
 
 def change_address(conn: Connection, person: Person, address: str, *, at: datetime) -> None:
-    """Give a person another address, and all that is theirs with it: what comes, what came, and what they left.
+    """Give a person another address, and all that is theirs with it.
 
-    What the operator's file sends to the old address stays there, and so does a message that is on its way.
+    That is what comes, what came, and what they left. What the operator's file sends to the old
+    address stays there, and so does a message that is on its way.
     """
-    conn.execute(
-        update(subscribers)
-        .where(subscribers.c.id == person.id)
-        .values(address=address, how="moved", since=at)
-    )
-    old, new = str(person.destination), str(mail_to(address))
-    places, sent = subscription_destinations.c, deliveries.c
-    is_leave = tokens.c.purpose == TokenPurpose.UNSUBSCRIBE
-    joined = select(places.subscription_id).where(places.destination == old, places.is_joined)
-    own = or_(subscriptions.c.origin == person.origin, subscriptions.c.id.in_(joined))
-    mine = {
-        row.id: row.name
-        for row in conn.execute(select(subscriptions.c.id, subscriptions.c.name).where(own))
-    }
-    theirs = select(digests.c.id).where(digests.c.subscription_id.in_(mine))
-    to_old = update(deliveries).where(sent.destination == old, sent.digest_id.in_(theirs))
-    anew = {
-        "destination": new,
-        "body": None,
-        "media_type": None,
-    }  # the bytes of an earlier try name the old one
-    conn.execute(to_old.where(sent.state == DeliveryState.READY).values(anew))
-    for moving in (
-        to_old.where(sent.ended_at.is_not(None)),
-        update(subscription_destinations).where(
-            places.destination == old, places.subscription_id.in_(mine)
-        ),
-        # Unsubscribing in an old mail still works.
-        update(tokens).where(
-            tokens.c.destination == old, is_leave, tokens.c.subscription.in_(mine.values())
-        ),
-    ):
-        conn.execute(moving.values(destination=new))
-    for id_ in mine:
-        liked = update(libraries).where(libraries.c.source == write_likes_source(id_, old))
-        conn.execute(liked.values(source=write_likes_source(id_, new)))
+    moved = update(subscribers).where(subscribers.c.id == person.id)
+    conn.execute(moved.values(address=address, how="moved", since=at))
+    old = str(person.destination)
+    new = str(mail_to(address))
+    theirs = _load_names_of_theirs(conn, person)
+    _move_deliveries(conn, theirs, old, new)
+    places = subscription_destinations.c
+    is_theirs = places.subscription_id.in_(theirs)
+    membership = update(subscription_destinations).where(places.destination == old, is_theirs)
+    conn.execute(membership.values(destination=new))
+    _move_unsubscribe_links(conn, theirs.values(), old, new)
+    for subscription_id in theirs:
+        source = write_likes_source(subscription_id, old)
+        liked = update(libraries).where(libraries.c.source == source)
+        conn.execute(liked.values(source=write_likes_source(subscription_id, new)))
     end_links(conn, person.destination)
-    conn.execute(delete(destination_addresses).where(destination_addresses.c.destination == old))
-    conn.execute(
-        delete(suppressions).where(
-            suppressions.c.destination == old, suppressions.c.subscription.in_(mine.values())
-        )
-    )
+    remote_addresses = destination_addresses.c.destination == old
+    conn.execute(delete(destination_addresses).where(remote_addresses))
+    is_left_by_old = suppressions.c.destination == old
+    is_of_theirs = suppressions.c.subscription.in_(theirs.values())
+    conn.execute(delete(suppressions).where(is_left_by_old, is_of_theirs))
+
+
+def _load_names_of_theirs(conn: Connection, person: Person) -> dict[int, str]:
+    """Return what follows a person to another address: their own subscription, and joined ones."""
+    columns = subscriptions.c
+    places = subscription_destinations.c
+    is_to_them = places.destination == str(person.destination)
+    joined = select(places.subscription_id).where(is_to_them, places.is_joined)
+    is_own = columns.origin == person.origin
+    is_joined = columns.id.in_(joined)
+    theirs = select(columns.id, columns.name).where(or_(is_own, is_joined))
+    return {row.id: row.name for row in conn.execute(theirs)}
+
+
+def _move_deliveries(
+    conn: Connection, subscription_ids: Collection[int], old: str, new: str
+) -> None:
+    """Let what waits go to another address, and count what ended as sent there."""
+    is_theirs = digests.c.subscription_id.in_(subscription_ids)
+    theirs = select(digests.c.id).where(is_theirs)
+    columns = deliveries.c
+    to_old = update(deliveries).where(columns.destination == old, columns.digest_id.in_(theirs))
+    # The bytes of an earlier try name the old address.
+    unwritten = {"destination": new, "body": None, "media_type": None}
+    waiting = to_old.where(columns.state == DeliveryState.READY)
+    conn.execute(waiting.values(unwritten))
+    ended = to_old.where(columns.ended_at.is_not(None))
+    conn.execute(ended.values(destination=new))
+
+
+def _move_unsubscribe_links(conn: Connection, names: Collection[str], old: str, new: str) -> None:
+    """Let unsubscribing in an old mail still work."""
+    columns = tokens.c
+    is_of_old = columns.destination == old
+    is_unsubscribing = columns.purpose == TokenPurpose.UNSUBSCRIBE
+    is_theirs = columns.subscription.in_(names)
+    links = update(tokens).where(is_of_old, is_unsubscribing, is_theirs)
+    conn.execute(links.values(destination=new))
 
 
 def end_links(conn: Connection, destination: Destination) -> None:
-    """End the links to a person's preferences. Of each stays its hash alone, so that none works ever again."""
-    theirs = (
-        tokens.c.destination == str(destination),
-        tokens.c.purpose == TokenPurpose.PREFERENCES,
-    )
-    conn.execute(update(tokens).where(*theirs).values(purpose=TokenPurpose.ENDED, destination=""))
+    """End the links to a person's preferences.
+
+    Of each stays its hash alone, so that none works ever again.
+    """
+    is_theirs = tokens.c.destination == str(destination)
+    is_link = tokens.c.purpose == TokenPurpose.PREFERENCES
+    links = update(tokens).where(is_theirs, is_link)
+    conn.execute(links.values(purpose=TokenPurpose.ENDED, destination=""))
 
 
 def load_records(conn: Connection, address: str, person_id: int) -> dict[str, list[dict[str, Any]]]:
-    """Return every row that is about an address, by table, as plain values; bytes and hashes of links left out.
+    """Return every row that is about an address, by table, as plain values.
 
-    `person_id` is 0 if nobody with this address is stored: a request may be, or that they want no letters.
+    Bytes and hashes of links are left out. `person_id` is 0 if nobody with this address is stored:
+    a request may be, or that they want no letters.
     """
     key = str(mail_to(address))
-    found = _list_theirs(address, person_id) | {suppressions: suppressions.c.destination == key}
+    found = _list_theirs(address, person_id)
+    found[suppressions] = suppressions.c.destination == key
     found[subscription_destinations] |= subscription_destinations.c.destination == key
-    hidden = {"token", "hash", "body", "owner", "lease_until"}
-    return {
-        table.name: [
-            {name: value for name, value in row.items() if name not in hidden}
-            for row in conn.execute(select(table).where(which)).mappings()
-        ]
-        for table, which in found.items()
-        if table not in (matches, query_matches)
-    }
+    records = {}
+    for table, is_theirs in found.items():
+        if table in (matches, query_matches):
+            continue
+        rows = conn.execute(select(table).where(is_theirs)).mappings()
+        records[table.name] = [_drop_hidden(row) for row in rows]
+    return records
+
+
+def _drop_hidden(row: RowMapping) -> dict[str, Any]:
+    return {column: value for column, value in row.items() if column not in _HIDDEN}
 
 
 def delete_person(
@@ -294,64 +347,76 @@ def delete_person(
 ) -> None:
     """Delete what is kept of an address whose own subscription has ended.
 
-    Their own digests, saved queries and what was matched go with them. What others share stays: a digest of a
-    subscription they joined does not name them.
+    Their own digests, saved queries and what was matched go with them. What others share stays: a
+    digest of a subscription they joined does not name them.
 
     `keep_suppressions` if the operator's file names them: that they left must be remembered.
     """
     destination = mail_to(address)
     end_links(conn, destination)
-    liked = map(
-        read_likes_source,
-        conn.execute(select(libraries.c.source).where(is_liked_by(str(destination)))).scalars(),
-    )
-    own = select(subscriptions.c.id).where(subscriptions.c.origin == write_origin(person_id))
-    of_near = near_days.c.subscription_id
-    conn.execute(delete(near_days).where(or_(of_near.in_(list(liked)), of_near.in_(own))))
-    for table, which in _list_theirs(address, person_id).items():
-        conn.execute(delete(table).where(which))
+    _delete_near_days(conn, destination, write_origin(person_id))
+    for table, is_theirs in _list_theirs(address, person_id).items():
+        conn.execute(delete(table).where(is_theirs))
     if not keep_suppressions:
-        conn.execute(delete(suppressions).where(suppressions.c.destination == str(destination)))
+        is_left = suppressions.c.destination == str(destination)
+        conn.execute(delete(suppressions).where(is_left))
+
+
+def _delete_near_days(conn: Connection, destination: Destination, origin: str) -> None:
+    """Delete how near papers were to what a person likes, and to their own libraries."""
+    likes = select(libraries.c.source).where(is_liked_by(str(destination)))
+    sources = conn.execute(likes).scalars()
+    liked = [read_likes_source(source) for source in sources]
+    is_own = subscriptions.c.origin == origin
+    own = select(subscriptions.c.id).where(is_own)
+    days_of = near_days.c.subscription_id
+    conn.execute(delete(near_days).where(or_(days_of.in_(liked), days_of.in_(own))))
 
 
 def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
-    """Return which rows are about an address, by table, in an order in which they can be deleted."""
-    origin, key = write_origin(person_id), str(mail_to(address))
-    own = select(subscriptions.c.id).where(subscriptions.c.origin == origin)
-    own_names = select(subscriptions.c.name).where(subscriptions.c.origin == origin)
-    queries = select(saved_queries.c.id).where(saved_queries.c.origin == origin)
-    revisions = select(query_revisions.c.id).where(query_revisions.c.query_id.in_(queries))
-    theirs = select(digests.c.id).where(digests.c.subscription_id.in_(own))
-    sent, places = (
-        or_(deliveries.c.destination == key, deliveries.c.digest_id.in_(theirs)),
-        subscription_destinations.c,
-    )
-    return {
-        library_papers: library_papers.c.library_id.in_(
-            select(libraries.c.id).where(is_liked_by(key))
-        ),
-        libraries: is_liked_by(key),
-        attempts: attempts.c.delivery_id.in_(select(deliveries.c.id).where(sent)),
-        deliveries: sent,
-        matches: matches.c.subscription_id.in_(own),
-        tokens: or_(
-            tokens.c.destination == key,
-            tokens.c.digest_id.in_(theirs),
-            tokens.c.subscription.in_(own_names),
-        ),
-        digests: digests.c.id.in_(theirs),
-        subscription_queries: subscription_queries.c.subscription_id.in_(own),
-        subscription_destinations: places.subscription_id.in_(own)
-        | ((places.destination == key) & places.is_joined),
-        subscriptions: subscriptions.c.origin == origin,
-        query_matches: query_matches.c.revision_id.in_(revisions),
-        query_revisions: query_revisions.c.query_id.in_(queries),
-        saved_queries: saved_queries.c.origin == origin,
-        signups: or_(
-            signups.c.address == address,
-            signups.c.choices.contains(f'"{address}"', autoescape=True),
-        ),
-        destination_addresses: destination_addresses.c.destination == key,
-        consents: consents.c.subscriber_id == person_id,
-        subscribers: subscribers.c.id == person_id,
-    }
+    """Return which rows are about an address, by table, in an order that lets them be deleted."""
+    key = str(mail_to(address))
+    origin = write_origin(person_id)
+    is_own = subscriptions.c.origin == origin
+    is_own_query = saved_queries.c.origin == origin
+    own = select(subscriptions.c.id).where(is_own)
+    own_names = select(subscriptions.c.name).where(is_own)
+    own_digests = select(digests.c.id).where(digests.c.subscription_id.in_(own))
+    theirs: dict[Table, ColumnElement[bool]] = {}
+
+    liked = select(libraries.c.id).where(is_liked_by(key))
+    theirs[library_papers] = library_papers.c.library_id.in_(liked)
+    theirs[libraries] = is_liked_by(key)
+
+    is_in_own_digest = deliveries.c.digest_id.in_(own_digests)
+    is_sent = or_(deliveries.c.destination == key, is_in_own_digest)
+    sent = select(deliveries.c.id).where(is_sent)
+    theirs[attempts] = attempts.c.delivery_id.in_(sent)
+    theirs[deliveries] = is_sent
+    theirs[matches] = matches.c.subscription_id.in_(own)
+
+    link = tokens.c
+    is_to_own_digest = link.digest_id.in_(own_digests)
+    is_to_own = link.subscription.in_(own_names)
+    theirs[tokens] = or_(link.destination == key, is_to_own_digest, is_to_own)
+    theirs[digests] = digests.c.id.in_(own_digests)
+
+    place = subscription_destinations.c
+    is_joined = and_(place.destination == key, place.is_joined)
+    theirs[subscription_queries] = subscription_queries.c.subscription_id.in_(own)
+    theirs[subscription_destinations] = or_(place.subscription_id.in_(own), is_joined)
+    theirs[subscriptions] = is_own
+
+    queries = select(saved_queries.c.id).where(is_own_query)
+    is_own_revision = query_revisions.c.query_id.in_(queries)
+    revisions = select(query_revisions.c.id).where(is_own_revision)
+    theirs[query_matches] = query_matches.c.revision_id.in_(revisions)
+    theirs[query_revisions] = is_own_revision
+    theirs[saved_queries] = is_own_query
+
+    names_address = signups.c.choices.contains(f'"{address}"', autoescape=True)
+    theirs[signups] = or_(signups.c.address == address, names_address)
+    theirs[destination_addresses] = destination_addresses.c.destination == key
+    theirs[consents] = consents.c.subscriber_id == person_id
+    theirs[subscribers] = subscribers.c.id == person_id
+    return theirs

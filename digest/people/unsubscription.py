@@ -32,7 +32,7 @@ ONE_CLICK = "one-click"
 """How somebody left who pressed the button of their mail program (RFC 8058)."""
 
 PAGE = "page"
-"""How somebody left, or came back, who pressed a button of the page that the link in a mail opens."""
+"""How somebody left, or came back, by a button of the page that the link in a mail opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,21 @@ def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
     since = load_undoable(conn, destination, stored.subscription) if has_left else None
     undo_until = since + UNDO if since else None
     return Unsubscription(
-        destination,
-        stored.subscription,
-        title or write_title(stored.subscription),
-        has_left,
-        undo_until,
+        destination=destination,
+        subscription=stored.subscription,
+        title=title or write_title(stored.subscription),
+        has_unsubscribed=has_left,
+        undo_until=undo_until,
     )
 
 
 def unsubscribe_by_link(
     conn: Connection, token: str, *, how: str, at: datetime
 ) -> Unsubscription | None:
-    """Unsubscribe from what a link names, and return it; None if there is no such link. Twice is as once."""
+    """Unsubscribe from what a link names, and return it; None if there is no such link.
+
+    Twice is as once.
+    """
     unsubscription = find_unsubscription(conn, token)
     if unsubscription is None:
         return None
@@ -88,7 +91,10 @@ def unsubscribe_by_link(
 
 
 def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubscription | None:
-    """Resubscribe to what a link names if that is still offered; return what holds now. Twice is as once."""
+    """Resubscribe to what a link names if that is still offered; return what holds now.
+
+    Twice is as once.
+    """
     unsubscription = find_unsubscription(conn, token)
     if unsubscription is None or not unsubscription.can_undo(at):
         return unsubscription
@@ -112,19 +118,23 @@ def unsubscribe_from(
 def resubscribe_to(
     conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
 ) -> tuple[str, ...]:
-    """Resubscribe, because the person who unsubscribed asks for it; what was matched meanwhile is not sent.
+    """Resubscribe, because the person who unsubscribed asks for it.
+
+    What was matched meanwhile is not sent.
 
     Returns:
         The names of the subscriptions that stay unsubscribed, because each was also left by itself.
 
-    Raise `UsageError`: it never unsubscribed, or did so from everything and would resubscribe only to a part.
+    Raises:
+        UsageError: it never unsubscribed, or did so from everything and would resubscribe only to
+            a part.
     """
     left = load_unsubscribed(conn, destination)
     if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in left:
+        command = f"digest subscription resubscribe {subscription} {destination} --everything"
         raise UsageError(
             f"{destination} unsubscribed from everything, not only from {subscription}",
-            hint="Resubscribe to everything first:"
-            f" `digest subscription resubscribe {subscription} {destination} --everything`.",
+            hint=f"Resubscribe to everything first: `{command}`.",
         )
     if subscription not in left:
         raise UsageError(
@@ -134,9 +144,11 @@ def resubscribe_to(
     save_resubscription(conn, destination, subscription, how=how, at=at)
     names = None if subscription == EVERYTHING else [subscription]
     for due in load_subscriptions(conn, names=names):
-        if (
-            due.next_due_at is None and due.subscription.has_digests
-        ):  # it had stopped, since nobody received it
+        # It had stopped, since nobody received it.
+        has_stopped = due.next_due_at is None and due.subscription.has_digests
+        if has_stopped:
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
             set_next_due(conn, due.id, turn)
-    return tuple(load_singly_unsubscribed(conn, destination)) if subscription == EVERYTHING else ()
+    if subscription != EVERYTHING:
+        return ()
+    return tuple(load_singly_unsubscribed(conn, destination))

@@ -1,4 +1,4 @@
-"""Makes one digest of one subscription: its papers in order, labelled, with reasons; and its deliveries."""
+"""Makes one digest of one subscription, its papers in order and labelled, and its deliveries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from digest.plan.order import KIND_ORDER, Precedence, arrange
 from digest.query import analyse, find_reasons, matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import date, datetime
 
     from digest.model.announcements import StoredChange
@@ -61,31 +61,33 @@ def plan_digest(
 
     Args:
         changes: every change it shows, in any order; several of one paper become one entry.
-        queries: its saved queries, parsed, by name; one that cannot be read any more is simply missing.
+        queries: its saved queries, parsed, by name; one that cannot be read any more is simply
+            missing.
         coverage: what was checked; `matched` is filled in here.
-        load_later: returns what else was found of papers by their keys, though the subscription does not ask for
-            it; called only if the digest is for several announcements.
-        make: makes an entry as `make_entry` does, such as one that remembers those of other digests.
+        load_later: returns what else was found of papers by their keys, though the subscription
+            does not ask for it; called only if the digest is for several announcements.
+        make: makes an entry as `make_entry` does, such as one that remembers those of other
+            digests.
         rank: says what of its entries comes first and last, and what they are near to.
     """
     subscription = due.subscription
-    by_paper: dict[int, list[StoredChange]] = {}
-    for change in sorted(changes, key=lambda change: change.id):
-        by_paper.setdefault(change.paper_key, []).append(change)
-    texts = [(revision.name, revision.text) for revision in due.revisions]
-    readable = {name: queries[name] for name, _ in texts if name in queries}
-    later = load_later() if coverage.since is not None else {}
-
-    def tell(key: int, found: Sequence[StoredChange]) -> DigestEntry:
-        sequel = find_sequel(found, later.get(key, ()), occasion)
-        return (make or make_entry)(Shown(found, occasion, seen.get(key), sequel), readable)
-
-    made: Sequence[DigestEntry] = [tell(key, found) for key, found in by_paper.items()]
-    made, precedence = rank(made) if rank else (made, Precedence())
+    texts = tuple([(revision.name, revision.text) for revision in due.revisions])
     names = [name for name, _ in texts]
-    entries, groups = arrange(made, subscription.group_by, names, subscription.show, precedence)
+    readable = {name: queries[name] for name in names if name in queries}
+    later = load_later() if coverage.since is not None else {}
+    make_one = make or make_entry
+    made: list[DigestEntry] = []
+    for key, found in _group_by_paper(changes).items():
+        sequel = find_sequel(found, later.get(key, ()), occasion)
+        made.append(make_one(Shown(found, occasion, seen.get(key), sequel), readable))
+    ranked: Sequence[DigestEntry] = made
+    precedence = Precedence()
+    if rank:
+        ranked, precedence = rank(made)
+    entries, groups = arrange(ranked, subscription.group_by, names, subscription.show, precedence)
     excludes = subscription.exclude or subscription.exclude_papers
     is_sample = occasion is Occasion.FIRST_DIGEST and len(entries) >= FIRST_DIGEST_PAPERS
+    is_of_last = not occasion.is_of_past and not coverage.last_shown_at
     return Digest(
         subscription=subscription.name,
         title=subscription.title,
@@ -95,16 +97,26 @@ def plan_digest(
         zone=choose_zone(subscription.cadence, subscription.quiet_hours),
         entries=entries,
         shown=min(len(entries), subscription.show or len(entries)),
-        queries=tuple(texts),
-        coverage=_count_matched(
-            coverage, None if occasion.is_of_past or coverage.last_shown_at else len(entries)
-        ),
+        queries=texts,
+        coverage=_count_matched(coverage, len(entries) if is_of_last else None),
         groups=groups,
         group_by=subscription.group_by,
         abstracts=subscription.abstracts,
         remark="What you exclude was left out." if excludes and not entries else "",
         is_nearest=is_sample and any(precedence.nearness.values()),
     )
+
+
+def _group_by_paper(changes: Iterable[StoredChange]) -> dict[int, list[StoredChange]]:
+    """Return the changes of each paper by its key, the oldest first."""
+    by_paper: dict[int, list[StoredChange]] = {}
+    for change in sorted(changes, key=_get_id):
+        by_paper.setdefault(change.paper_key, []).append(change)
+    return by_paper
+
+
+def _get_id(change: StoredChange) -> int:
+    return change.id
 
 
 @lru_cache(maxsize=256)
@@ -125,69 +137,60 @@ def plan_deliveries(
     Keys follow from what is delivered where, never from an attempt or a clock.
 
     Args:
-        divide: which papers each of its messages at a destination shows; None for one that shows them all.
-        scope: names the subscription apart from every other one anywhere: mail servers and Slack know many
-            installations, and a name may be given to another subscription later.
+        divide: which papers each of its messages at a destination shows; None for one that shows
+            them all.
+        scope: names the subscription apart from every other one anywhere: mail servers and Slack
+            know many installations, and a name may be given to another subscription later.
     """
     plans = []
     for destination in destinations:
         if destination.is_pulled:
             continue
         shares = divide(destination)
-        plans += [
-            DeliveryPlan(
-                destination,
-                part,
-                len(shares),
-                secrets.idempotency_key(scope, digest.slot, str(destination), part),
-                share,
-            )
-            for part, share in enumerate(shares)
-        ]
+        for part, share in enumerate(shares):
+            key = secrets.idempotency_key(scope, digest.slot, str(destination), part)
+            plans.append(DeliveryPlan(destination, part, len(shares), key, share))
     return tuple(plans)
 
 
 def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
-    """Return the last announcement that an earlier digest is for to its end; None if none does.
+    """Return the last announcement that an earlier digest is for to its end; None if none is.
 
     A first digest shows old papers, whatever was checked before it: it is for no announcement.
     """
-    return max(
-        (
-            one.coverage.announcement
-            for one in earlier
-            if one.occasion is Occasion.SCHEDULED
-            and one.coverage.is_complete
-            and one.coverage.announcement is not None
-        ),
-        default=None,
-    )
+    until: date | None = None
+    for one in earlier:
+        announced = one.coverage.announcement
+        is_of_all = one.occasion is Occasion.SCHEDULED and one.coverage.is_complete
+        if is_of_all and announced is not None:
+            until = max(announced, until or announced)
+    return until
 
 
 def is_already_sent(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> bool:
-    """Whether an earlier digest is for the last announcement already: then a quiet day is not news."""
+    """Whether an earlier digest is for the last announcement: then a quiet day is not news."""
+    last = coverage.announcement
     until = last_sent_until(earlier)
-    return (
-        until is not None and coverage.announcement is not None and until >= coverage.announcement
-    )
+    return until is not None and last is not None and until >= last
 
 
 def find_last_papers(coverage: Coverage, earlier: Sequence[EarlierDigest]) -> datetime | None:
-    """Return when papers that may be of these announcements were shown last (UTC); None if none were."""
+    """Return when papers of these announcements may have been shown last (UTC); None if never."""
     first = coverage.since or coverage.announcement
     if first is None:
         return None
-    return max(
-        (one.planned_at for one in earlier if one.papers and _has_seen(one.coverage, first)),
-        default=None,
-    )
+    shown = [one.planned_at for one in earlier if one.papers and _has_seen(one.coverage, first)]
+    return max(shown, default=None)
 
 
 def _has_seen(coverage: Coverage, announcement: date) -> bool:
-    """Whether anything of an announcement can have been there; of the one that was not out yet nothing was."""
-    if coverage.announcement is None:
+    """Whether anything of an announcement can have been there: nothing of one not out yet."""
+    last = coverage.announcement
+    if last is None:
         return False
-    return coverage.announcement - (_DAY if coverage.is_awaited else timedelta(0)) >= announcement
+    if coverage.is_awaited:
+        last -= _DAY
+    return last >= announcement
 
 
 if TYPE_CHECKING:
@@ -213,46 +216,63 @@ def make_entry(
 
     `ready` is the paper as its last change found it, analysed already.
     """
-    changes, seen = shown.changes, shown.seen
+    changes = shown.changes
     last = changes[-1]
     kind = merge_kinds(changes, shown.occasion)
-    analysed = ready or analyse(last.paper)
-    found = {name: find_reasons(query, analysed) for name, query in queries.items()}
-    matched = [name for name, reasons in found.items() if reasons]  # whatever matches has a reason
-    reasons = [
-        Reason(reason.clause, reason.spans, name) for name in matched for reason in found[name]
-    ]
+    reasons = _find_reasons(queries, ready or analyse(last.paper))
+    matched = list(dict.fromkeys([reason.query for reason in reasons]))  # what matches has a reason
     return DigestEntry(
         kind=kind,
         paper=last.paper,
-        label=_label(kind, changes, queries, seen),
-        queries=tuple(matched or _find_matched_before(changes, seen, queries)),
-        reasons=tuple(reasons),
+        label=_label(kind, changes, queries, shown.seen),
+        queries=tuple(matched or _find_matched_before(changes, shown.seen, queries)),
+        reasons=reasons,
         announced=find_shown_change(changes, shown.occasion).announced,
         change_id=last.id,
-        before=StoredText(seen.paper, seen.key)
-        if seen and seen.paper and kind not in _UNLABELLED
-        else None,
+        before=_find_before(kind, shown.seen),
         sequel=shown.sequel,
     )
+
+
+def _find_reasons(queries: Mapping[str, Query], paper: AnalysedPaper) -> tuple[Reason, ...]:
+    """Return why a paper matches each query, in their order."""
+    reasons = []
+    for name, query in queries.items():
+        found = find_reasons(query, paper)
+        reasons += [Reason(reason.clause, reason.spans, name) for reason in found]
+    return tuple(reasons)
+
+
+def _find_before(kind: Kind, seen: Seen | None) -> StoredText | None:
+    """Return the text that the reader of a paper had; None if the paper is new to them."""
+    if seen is None or seen.paper is None or kind in _UNLABELLED:
+        return None
+    return StoredText(seen.paper, seen.key)
 
 
 def _find_matched_before(
     changes: Sequence[StoredChange], seen: Seen | None, queries: Mapping[str, Query]
 ) -> list[str]:
-    """Return the queries a paper matched when it last matched any: what was withdrawn mostly does no more."""
-    texts = [
-        text
-        for change in reversed(changes)
-        for text in (change.paper, change.previous)
-        if text is not None
-    ]
-    texts += [seen.paper] if seen is not None and seen.paper is not None else []
-    for text in texts:
+    """Return the queries that a paper matched when it last matched any.
+
+    What was withdrawn mostly matches none any more.
+    """
+    for text in _list_texts_before(changes, seen):
         before = analyse(text)
-        if matched := [name for name, query in queries.items() if matches(query, before)]:
+        matched = [name for name, query in queries.items() if matches(query, before)]
+        if matched:
             return matched
     return []
+
+
+def _list_texts_before(changes: Sequence[StoredChange], seen: Seen | None) -> Iterator[Paper]:
+    """Yield the texts a paper had, the newest first, and last the one that its reader saw."""
+    for change in reversed(changes):
+        yield change.paper
+        if change.previous is not None:
+            yield change.previous
+    if seen is not None and seen.paper is not None:
+        yield seen.paper
 
 
 def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
@@ -265,15 +285,14 @@ def merge_kinds(changes: Sequence[StoredChange], occasion: Occasion) -> Kind:
     if len(changes) == 1:
         return changes[0].kind
     kinds = [change.kind for change in changes]
-    if kinds[-1] is Kind.WITHDRAWAL or (
-        Kind.WITHDRAWAL in kinds and changes[-1].paper.is_withdrawn
-    ):
+    is_still_withdrawn = Kind.WITHDRAWAL in kinds and changes[-1].paper.is_withdrawn
+    if kinds[-1] is Kind.WITHDRAWAL or is_still_withdrawn:
         return Kind.WITHDRAWAL
     return min(kinds, key=KIND_ORDER.index)
 
 
 def find_shown_change(changes: Sequence[StoredChange], occasion: Occasion) -> StoredChange:
-    """Return the change that a paper is shown for: the one that made it new, else the last of its kind."""
+    """Return the change a paper is shown for: what made it new, else the last of its kind."""
     kind = merge_kinds(changes, occasion)
     of_kind = [change for change in changes if change.kind is kind] or [changes[-1]]
     return of_kind[0] if kind in _FIRST_NEWS else of_kind[-1]
@@ -282,7 +301,7 @@ def find_shown_change(changes: Sequence[StoredChange], occasion: Occasion) -> St
 def find_sequel(
     changes: Sequence[StoredChange], later: Sequence[StoredChange], occasion: Occasion
 ) -> Sequel | None:
-    """Return what became of a paper after what is shown of it: replaced or withdrawn; None if nothing did.
+    """Return what became of a paper after what is shown of it: replaced or withdrawn, or None.
 
     `later` are further changes, which are not shown. A first digest shows papers as they are.
     """
@@ -292,19 +311,16 @@ def find_sequel(
     since = [change for change in (*changes, *later) if change.id > shown.id]
     if not since:
         return None
-    last = max(since, key=lambda change: change.id)
+    last = max(since, key=_get_id)
     if last.paper.is_withdrawn and not shown.paper.is_withdrawn:
         kind = Kind.WITHDRAWAL
     elif last.paper.version > shown.paper.version:
         kind = Kind.REPLACEMENT
     else:
         return None
-    return Sequel(
-        kind,
-        last.announced,
-        StoredText(shown.paper, shown.text_key),
-        StoredText(last.paper, last.text_key),
-    )
+    before = StoredText(shown.paper, shown.text_key)
+    after = StoredText(last.paper, last.text_key)
+    return Sequel(kind, last.announced, before, after)
 
 
 def _label(
@@ -312,18 +328,18 @@ def _label(
 ) -> str:
     if kind in _UNLABELLED:  # as most are
         return ""
-    first, last = changes[0], changes[-1]
-    version = last.paper.version
+    paper = changes[-1].paper
+    version = paper.version
+    previous = changes[0].previous
     if kind is Kind.WITHDRAWAL:
         return f"withdrawn (v{version})"
     if kind is Kind.CROSS_LIST:
-        before = first.previous.categories if first.previous else (last.paper.primary_category,)
-        return "cross-listed into " + ", ".join(
-            name for name in last.paper.categories if name not in before
-        )
+        before = previous.categories if previous else (paper.primary_category,)
+        names = ", ".join([name for name in paper.categories if name not in before])
+        return f"cross-listed into {names}"
     if seen is not None:
         return f"v{seen.version} → v{version}" if seen.version < version else "edited"
-    if first.previous is not None and not matches_any(queries, first.previous):
+    if previous is not None and not matches_any(queries, previous):
         return f"now matches (v{version})"
     return f"first time here (v{version})"
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from digest.model.announcements import Kind, StoredChange
 from digest.model.messages import FEED_DAYS, FEED_ENTRIES, Feed, FeedEntry, Occasion, Seen
+from digest.model.papers import ArxivId
 from digest.model.secrets import feed_uri
 from digest.model.subscriptions import Wording
 from digest.plan.digests import Shown, find_sequel, make_entry, matches_any
@@ -29,16 +30,18 @@ class Matched(NamedTuple):
 def spread_moments(
     changes: Iterable[StoredChange], matched_at: datetime, brought: Collection[int]
 ) -> list[Matched]:
-    """Give each change of a match run a moment of its own, a second apart, the last one that of the run.
+    """Give each change of a match run a moment of its own, a second apart; the last has the run's.
 
-    Readers sort by these moments, and papers of the same one come in any order. They are in the past, and what a
-    run brought (`brought`: also what is not shown) never changes, so neither do they.
+    Readers sort by these moments, and papers of the same one come in any order. They are in the
+    past, and what a run brought (`brought`: also what is not shown) never changes, so neither do
+    they.
     """
     seconds = {id_: place for place, id_ in enumerate(sorted(brought, reverse=True))}
-    return [
-        Matched(change, matched_at, matched_at - timedelta(seconds=seconds.get(change.id, 0)))
-        for change in changes
-    ]
+    spread = []
+    for change in changes:
+        before = timedelta(seconds=seconds.get(change.id, 0))
+        spread.append(Matched(change, matched_at, matched_at - before))
+    return spread
 
 
 def plan_feed(
@@ -49,15 +52,17 @@ def plan_feed(
 ) -> Feed:
     """Make a feed from committed matches; the same rows always make the same feed.
 
-    An entry's id names the feed and the paper without version, so a replacement never shows up as another
-    entry; readers that know a paper from another feed show it here, too. Why a paper is there follows from what
-    the saved queries asked when it was matched, so that editing them changes no entry that readers have.
+    An entry's id names the feed and the paper without version, so a replacement never shows up as
+    another entry; readers that know a paper from another feed show it here, too. Why a paper is
+    there follows from what the saved queries asked when it was matched, so that editing them
+    changes no entry that readers have.
 
     Args:
-        wordings: what its saved queries have asked that can be read, parsed, each in the order in which
-            they are named.
-        name: a scope that names the installation apart from every other one, "subscription", and the key of that,
-            which a new name does not change. It never changes, wherever feeds are served.
+        wordings: what its saved queries have asked that can be read, parsed, each in the order in
+            which they are named.
+        name: a scope that names the installation apart from every other one, "subscription", and
+            the key of that, which a new name does not change. It never changes, wherever feeds are
+            served.
         empty: the feed as it is without papers, of that name.
     """
     papers = choose_papers(matched)
@@ -80,13 +85,15 @@ def choose_papers(matched: Iterable[Matched]) -> list[list[Matched]]:
     by_paper: dict[int, list[Matched]] = {}
     for one in sorted(matched, key=lambda one: one.change.id):
         by_paper.setdefault(one.change.paper_key, []).append(one)
-    papers = sorted(
-        by_paper.values(),
-        key=lambda found: (_find_update(found), found[-1].change.paper.id),
-        reverse=True,
-    )
-    window = timedelta(days=FEED_DAYS)
-    return [found for found in papers if _find_update(found) >= _find_update(papers[0]) - window]
+    papers = sorted(by_paper.values(), key=_find_place, reverse=True)
+    if not papers:
+        return []
+    first_update = _find_update(papers[0]) - timedelta(days=FEED_DAYS)
+    return [found for found in papers if _find_update(found) >= first_update]
+
+
+def _find_place(found: Sequence[Matched]) -> tuple[datetime, ArxivId]:
+    return _find_update(found), found[-1].change.paper.id
 
 
 def _find_update(found: Sequence[Matched]) -> datetime:
@@ -101,8 +108,10 @@ def _make_feed_entry(
     changes = [one.change for one in found]
     sequel = find_sequel(changes, (), Occasion.SCHEDULED)
     queries = _find_queries(wordings, found[-1].matched_at)
-    before, key = changes[0].previous, changes[0].previous_key
-    seen = Seen(before.version, key, before) if before and matches_any(queries, before) else None
+    before = changes[0].previous
+    seen = None
+    if before and matches_any(queries, before):
+        seen = Seen(before.version, changes[0].previous_key, before)
     entry = make_entry(Shown(changes, Occasion.SCHEDULED, seen, sequel), queries)
     return FeedEntry(
         id=feed_uri(*name, str(entry.paper.id)),
@@ -113,15 +122,12 @@ def _make_feed_entry(
 
 
 def _find_queries(wordings: Mapping[Wording, Query], at: datetime) -> dict[str, Query]:
-    """Return the saved queries as they read at a moment; as they read first if there were none then."""
-    then = {
-        one.name: query
-        for one, query in wordings.items()
-        if one.since <= at and (one.until is None or at < one.until)
-    }
-    if then:
-        return then
+    """Return the saved queries as they read at a moment, or at first if there were none then."""
+    then: dict[str, Query] = {}
     first: dict[str, Query] = {}
     for one, query in wordings.items():
         first.setdefault(one.name, query)
-    return first
+        is_over = one.until is not None and one.until <= at
+        if one.since <= at and not is_over:
+            then[one.name] = query
+    return then or first

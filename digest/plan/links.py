@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count
 from urllib.parse import quote
 
 from sqlalchemy import Connection
 
 from digest.config import Config
 from digest.model import secrets
-from digest.model.destinations import Destination, DestinationKind
+from digest.model.destinations import Destination
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import DueSubscription
 from digest.store.tokens import TokenPurpose, load_secret, load_token, make_token_row, save_tokens
@@ -43,7 +42,10 @@ class LinkMaker:
         return secrets.derive_token(self.secret, "web", subscription, slot)
 
     def preferences_token(self, destination: Destination, generation: int = 0) -> str:
-        """Return the token of the page on which one person changes what comes to them; see `find_generation`."""
+        """Return the token of the page on which one person changes what comes to them.
+
+        See `find_generation`.
+        """
         return secrets.derive_token(self.secret, "preferences", str(destination), str(generation))
 
     def archive_token(self, subscription: str) -> str:
@@ -52,44 +54,54 @@ class LinkMaker:
 
     def write_feed_url(self, token: str, suffix: str) -> str:
         """Return the address at which a token opens a feed, "" if there is no public address."""
-        base = self.config.web.base_url.rstrip("/")
-        return f"{base}/f/{token}.{suffix}" if base else ""
+        return f"{self._base}/f/{token}.{suffix}" if self._base else ""
 
     def links(self, destination: Destination, digest: Digest, generation: int = 0) -> Links:
         """Return what a message that shows a digest to one destination may link to."""
-        base = self.config.web.base_url.rstrip("/")
-        is_shared = any(
-            one.shared and destination in one.destinations for one in self.config.subscriptions
-        )
-        is_mail = destination.kind is DestinationKind.MAIL and not is_shared
-        token = self.unsubscribe_token(destination, digest.subscription)
+        base = self._base
         page = self.web_token(digest.subscription, digest.slot)
-        preferences = (
-            f"{base}/p/{self.preferences_token(destination, generation)}"
-            if base and is_mail
-            else ""
-        )
-        written = (one for one in self.config.subscriptions if one.name == digest.subscription)
-        is_own = all(one.has_one_reader for one in written)
-        back_to = self.config.mail.unsubscribe or self.config.mail.from_address
-        subject = quote(f"leave {digest.subscription}", safe="")
-        return Links(
-            unsubscribe=f"{base}/u/{token}" if base and is_mail else "",
-            unsubscribe_mail=f"mailto:{back_to}?subject={subject}" if is_mail and back_to else "",
+        links = Links(
             web_view=f"{base}/d/{page}" if base else "",
             home=base,
             refs=make_refs_url(self.config),
-            preferences=preferences,
-            likes=f"{preferences}/d/{page}" if preferences and is_own else "",
-            ask=back_to if is_shared and destination.kind is DestinationKind.MAIL else "",
         )
+        if not destination.traits.is_personal:
+            return links
+        mail = self.config.mail
+        back_to = mail.unsubscribe or mail.from_address
+        if self._is_shared(destination):
+            return replace(links, ask=back_to)
+        if back_to:
+            subject = quote(f"leave {digest.subscription}", safe="")
+            links = replace(links, unsubscribe_mail=f"mailto:{back_to}?subject={subject}")
+        if not base:
+            return links
+        token = self.unsubscribe_token(destination, digest.subscription)
+        preferences = f"{base}/p/{self.preferences_token(destination, generation)}"
+        likes = f"{preferences}/d/{page}" if self._has_one_reader(digest.subscription) else ""
+        return replace(links, unsubscribe=f"{base}/u/{token}", preferences=preferences, likes=likes)
+
+    @property
+    def _base(self) -> str:
+        """The public address without its last slash; "" for none."""
+        return self.config.web.base_url.rstrip("/")
+
+    def _is_shared(self, destination: Destination) -> bool:
+        """Whether several people read what comes to a destination."""
+        shared = [one for one in self.config.subscriptions if one.shared]
+        return any(destination in one.destinations for one in shared)
+
+    def _has_one_reader(self, subscription: str) -> bool:
+        """Whether one person alone reads a subscription, so far as `digest.toml` says."""
+        written = [one for one in self.config.subscriptions if one.name == subscription]
+        return all(one.has_one_reader for one in written)
 
 
 def make_refs_url(config: Config) -> str:
     """Return the address below which papers are served as BibTeX and RIS, "" for none.
 
-    It is public, so there is none if arXiv is asked for saved queries alone: what is stored there would
-    show anybody what somebody searches for.
+    It is public, so there is none if arXiv is asked for saved queries alone: what is stored there
+    would show anybody what somebody searches for.
     """
     base = config.web.base_url.rstrip("/")
     return f"{base}/refs" if base and config.arxiv.source == "harvest" else ""
@@ -101,11 +113,14 @@ def make_links(conn: Connection, config: Config) -> LinkMaker:
 
 
 def find_generation(conn: Connection, maker: LinkMaker, destination: Destination) -> int:
-    """Return the generation of the links to one person's preferences: the first that was not ended."""
-    tokens = (maker.preferences_token(destination, number) for number in count())
-    stored = (load_token(conn, secrets.token_hash(token)) for token in tokens)
-    ended = (found is not None and found.purpose is TokenPurpose.ENDED for found in stored)
-    return next(number for number, is_ended in enumerate(ended) if not is_ended)
+    """Return the generation of the links to one person's preferences: the first not ended."""
+    generation = 0
+    while True:
+        token = maker.preferences_token(destination, generation)
+        stored = load_token(conn, secrets.token_hash(token))
+        if stored is None or stored.purpose is not TokenPurpose.ENDED:
+            return generation
+        generation += 1
 
 
 def remember_preferences(
@@ -125,8 +140,11 @@ def remember_tokens(
     *,
     at: datetime,
 ) -> None:
-    """Make the addresses of digests answer, each given with its slot and number: pages, archives, mails."""
-    rows, mail = [], DestinationKind.MAIL  # each mention of an enumeration's member is a call
+    """Make the addresses of digests answer: pages, archives, and those in mails.
+
+    Each digest is given with its slot and number.
+    """
+    rows = []
     for due, slot, digest_id in digests:
         subscription = due.subscription
         name = subscription.name
@@ -135,12 +153,11 @@ def remember_tokens(
         archive = secrets.token_hash(maker.archive_token(name))
         rows.append(make_token_row(archive, "archive", subscription=name))
         for destination in subscription.destinations:
-            if destination.kind is mail:
-                leave = secrets.token_hash(maker.unsubscribe_token(destination, name))
+            if destination.traits.is_personal:
                 place = str(destination)
-                rows.append(
-                    make_token_row(leave, "unsubscribe", destination=place, subscription=name)
-                )
+                leave = secrets.token_hash(maker.unsubscribe_token(destination, name))
+                row = make_token_row(leave, "unsubscribe", destination=place, subscription=name)
+                rows.append(row)
                 mine = secrets.token_hash(maker.preferences_token(destination))
                 rows.append(make_token_row(mine, "preferences", destination=place))
     save_tokens(conn, rows, at=at)

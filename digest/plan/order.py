@@ -1,16 +1,19 @@
-"""Decides what shape a digest takes: which papers come first and why, under which headings, and in which form."""
+"""Decides what shape a digest takes: which papers come first and why, the headings and the form."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from digest.model.announcements import Kind
-from digest.model.messages import NEAR_LIST, Form, Group
+from digest.model.messages import HIDDEN_LIBRARY, FirstReason, Form, Group, NearLibrary, WhyFirst
 from digest.model.papers import Field
 from digest.model.subscriptions import Grouping
+from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions
+from digest.tex import show_plain
 from digest.tex.places import find_place
 
 if TYPE_CHECKING:
@@ -22,13 +25,18 @@ if TYPE_CHECKING:
 
     _Rank: TypeAlias = tuple[int, ...]
 
-MOST_WITH_TWO, MOST_WITH_ONE = 8, 25
-"""Up to that many papers are shown with two sentences each, and with one; of more than that the title is shown."""
+MOST_WITH_TWO = 8
+"""Up to that many papers are shown with two sentences each."""
+
+MOST_WITH_ONE = 25
+"""Up to that many papers are shown with one sentence each; of more the title is shown."""
 
 READ_FIRST = 5
 """Papers that come before all headings of a long digest."""
 
-_OTHERS, _READ_LAST = "Others", "Read last"
+_READ_FIRST = "Read first"
+_READ_LAST = "Read last"
+_OTHERS = "Others"
 _SMALL = 3
 """A category with fewer papers has no heading of its own: such papers are listed under "Others"."""
 
@@ -51,7 +59,10 @@ _HEADINGS = {
 }
 """Headings of papers that are new to the reader, in order."""
 
-_CHANGES = ("New versions", Form.CHANGE), ("New versions", Form.MINOR), ("Withdrawn", Form.CHANGE)
+_CHANGED = ("New versions", Form.CHANGE)
+_MINOR = ("New versions", Form.MINOR)
+_WITHDRAWN = ("Withdrawn", Form.CHANGE)
+_CHANGES = (_CHANGED, _MINOR, _WITHDRAWN)
 """Headings of the others, in order."""
 
 _FEW_WORDS = 5
@@ -59,15 +70,14 @@ _FEW_WORDS = 5
 
 _MINOR_PARTS = {"comment", "journal reference", "DOI", "categories", "abstract"}
 _WEIGHTY = re.compile(
-    r"(?i)\b(?:error|errat|corrigend|incorrect|wrong|mistake|flaw|gap|retract|major|substantial|significant|exten[ds]"
-    r"|expan|rewrit|additional|appendi|experiment|result|proof|theorem)"
+    r"(?i)\b(?:error|errat|corrigend|incorrect|wrong|mistake|flaw|gap|retract|major|substantial"
+    r"|significant|exten[ds]|expan|rewrit|additional|appendi|experiment|result|proof|theorem)"
 )
 """What makes more than a minor change of a comment."""
 
-_FEW_REASONS, _FEW_AUTHORS = 2, 3  # of a collaboration a query may ask for hundreds
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
-_LONGEST_REASON = 46
-"""Letters of a title or a query that a reason has room for: it takes one line of a phone."""
+_FEW_REASONS = 2
+_FEW_AUTHORS = 3
+"""Authors who are named: of a collaboration a query may ask for hundreds."""
 
 _QUOTED = re.compile('[“„"]([^“”„"]*)[”“"]')
 _OFTEN = 3
@@ -101,37 +111,67 @@ def arrange(
 ) -> tuple[tuple[DigestEntry, ...], tuple[Group, ...]]:
     """Return the entries of a digest in the order it shows them, and the headings they have.
 
-    Papers that are new to the reader come before new versions, the minor ones last, and withdrawals. What is to be
-    read last has a heading of its own after the other papers. What `show` leaves out comes last.
+    Papers that are new to the reader come before new versions, the minor ones last, and
+    withdrawals. What is to be read last has a heading of its own after the other papers. What
+    `show` leaves out comes last.
     """
     ranked = rank_entries(entries, precedence)
     news = [entry for entry in ranked if not entry.shows_change]
-    changes: dict[tuple[str, Form], list[DigestEntry]] = {heading: [] for heading in _CHANGES}
-    for entry in ranked:
-        if entry.shows_change:
-            changes[_CHANGES[2 if entry.is_withdrawn else is_minor(entry)]].append(entry)
     shown = news[:show]
-    form = Form.TITLE
-    if len(shown) <= MOST_WITH_ONE:
-        form = Form.TWO_SENTENCES if len(shown) <= MOST_WITH_TWO else Form.SENTENCE
-    groups: list[tuple[Group, list[DigestEntry]]] = []
+    left_out = news[show:] if show else []
+    form = _choose_form(len(shown))
+    sections: list[_Section] = []
     if form is Form.TITLE:
-        listed = [entry for entry in shown if entry.paper.id not in precedence.last]
-        first = [entry for entry in listed if say_why_first(entry, precedence)][:READ_FIRST]
-        if first:
-            reasons = tuple(say_why_first(entry, precedence) for entry in first)
-            groups.append((Group("Read first", len(first), Form.SENTENCE, reasons=reasons), first))
-        shown = [entry for entry in shown if entry not in first]
-    groups += _divide(shown, group_by, queries, form, precedence)
-    groups += _divide(news[show:] if show else [], group_by, queries, Form.TITLE, precedence)
-    groups += [
-        (Group(title, len(listed), form), listed)
-        for (title, form), listed in changes.items()
-        if listed
-    ]
-    return tuple(entry for _, members in groups for entry in members), tuple(
-        group for group, _ in groups
-    )
+        first = _choose_first(shown, precedence)
+        if first.entries:
+            sections.append(first)
+        shown = [entry for entry in shown if entry not in first.entries]
+    sections += _divide(shown, group_by, queries, form, precedence)
+    sections += _divide(left_out, group_by, queries, Form.TITLE, precedence)
+    sections += _divide_changes([entry for entry in ranked if entry.shows_change])
+    ordered: list[DigestEntry] = []
+    for section in sections:
+        ordered += section.entries
+    return tuple(ordered), tuple(section.group for section in sections)
+
+
+class _Section(NamedTuple):
+    """A heading of a digest, and the papers under it."""
+
+    group: Group
+    entries: Sequence[DigestEntry]
+
+
+def _choose_form(papers: int) -> Form:
+    if papers <= MOST_WITH_TWO:
+        return Form.TWO_SENTENCES
+    return Form.SENTENCE if papers <= MOST_WITH_ONE else Form.TITLE
+
+
+def _choose_first(shown: Sequence[DigestEntry], precedence: Precedence) -> _Section:
+    """Choose what comes before all headings: for a reason, and not what is to be read last."""
+    listed = [entry for entry in shown if entry.paper.id not in precedence.last]
+    first = [entry for entry in listed if find_why_first(entry, precedence)][:READ_FIRST]
+    reasons = tuple([find_why_first(entry, precedence) for entry in first])
+    return _Section(Group(_READ_FIRST, len(first), Form.SENTENCE, reasons=reasons), first)
+
+
+def _divide_changes(entries: Iterable[DigestEntry]) -> list[_Section]:
+    """Put papers that their reader knows, or that were withdrawn, under the headings of changes."""
+    by_heading: dict[tuple[str, Form], list[DigestEntry]] = {heading: [] for heading in _CHANGES}
+    for entry in entries:
+        by_heading[_find_change(entry)].append(entry)
+    sections = []
+    for (title, form), listed in by_heading.items():
+        if listed:
+            sections.append(_Section(Group(title, len(listed), form), listed))
+    return sections
+
+
+def _find_change(entry: DigestEntry) -> tuple[str, Form]:
+    if entry.is_withdrawn:
+        return _WITHDRAWN
+    return _MINOR if is_minor(entry) else _CHANGED
 
 
 def _divide(
@@ -140,8 +180,8 @@ def _divide(
     queries: Sequence[str],
     form: Form,
     precedence: Precedence,
-) -> list[tuple[Group, list[DigestEntry]]]:
-    """Put papers that are new to the reader under saved queries, kinds, or, if they are many, categories."""
+) -> list[_Section]:
+    """Put papers that are new to the reader under saved queries, kinds or, if many, categories."""
     last = precedence.last
     totals = Counter(
         entry.paper.primary_category for entry in entries if entry.paper.id not in last
@@ -160,26 +200,29 @@ def _divide(
     by_heading: dict[str, list[DigestEntry]] = defaultdict(list)
     for entry in entries:
         by_heading[find_heading(entry)].append(entry)
-    places = {title: place for place, title in enumerate((*queries, *_HEADINGS.values()))}
-    if group_by is not Grouping.QUERY and form is Form.TITLE:
+
+    is_by_category = group_by is not Grouping.QUERY and form is Form.TITLE
+    if not is_by_category:
+        places = _number([*queries, *_HEADINGS.values()])
+    elif precedence.nearness:  # what holds the nearest paper comes first
+        places = {**_number(by_heading), _OTHERS: len(by_heading)}
+    else:
         places = {title: -total for title, total in totals.items()}
-        if precedence.nearness:  # what holds the nearest paper comes first
-            places = {title: place for place, title in enumerate(by_heading)} | {
-                _OTHERS: len(by_heading)
-            }
-    titles = sorted(
-        by_heading, key=lambda title: (title == _READ_LAST, places.get(title, len(places)), title)
-    )
-    is_name = group_by is Grouping.QUERY or form is Form.TITLE
-    return [
-        (
-            Group(
-                title, len(by_heading[title]), form, is_name and title not in (_OTHERS, _READ_LAST)
-            ),
-            by_heading[title],
-        )
-        for title in titles
-    ]
+
+    def rank_title(title: str) -> tuple[bool, int, str]:
+        return title == _READ_LAST, places.get(title, len(places)), title
+
+    are_names = group_by is Grouping.QUERY or form is Form.TITLE
+    sections = []
+    for title in sorted(by_heading, key=rank_title):
+        listed = by_heading[title]
+        is_name = are_names and title not in (_OTHERS, _READ_LAST)
+        sections.append(_Section(Group(title, len(listed), form, is_name), listed))
+    return sections
+
+
+def _number(titles: Iterable[str]) -> dict[str, int]:
+    return {title: place for place, title in enumerate(titles)}
 
 
 def is_minor(entry: DigestEntry) -> bool:
@@ -187,13 +230,9 @@ def is_minor(entry: DigestEntry) -> bool:
 
     A comment that does not fit what is shown of minor changes is none.
     """
-    from digest.render.revisions import LONGEST_MINOR, count_changed, view_revisions  # noqa: PLC0415 - only a digest with a change pays for it
-
-    parts = (
-        {part.name: part for part in view_revisions(entry.before.paper, entry.paper)}
-        if entry.before
-        else {}
-    )
+    if entry.before is None:
+        return True
+    parts = {part.name: part for part in view_revisions(entry.before.paper, entry.paper)}
     changed = count_changed(parts["abstract"].pieces) if "abstract" in parts else 0
     comment = parts["comment"].summary if "comment" in parts else ""
     is_small = parts.keys() <= _MINOR_PARTS and changed <= _FEW_WORDS
@@ -203,65 +242,76 @@ def is_minor(entry: DigestEntry) -> bool:
 def rank_entries(
     entries: Iterable[DigestEntry], precedence: Precedence = _NO_PRECEDENCE
 ) -> list[DigestEntry]:
-    """Return entries, the most telling first; equal ones of several announcements take turns, newest first."""
+    """Return entries, the most telling first.
 
-    def find_number(entry: DigestEntry) -> tuple[int, int, ArxivId]:
-        month, number = entry.paper.id.announcement_order
-        return -month, -number, entry.paper.id
-
+    Equal ones of several announcements take turns, the newest first.
+    """
     turns: Counter[object] = Counter()
     ranked = []
-    for entry in sorted(entries, key=find_number):
+    for entry in sorted(entries, key=_find_number):
         rank = _rank(entry, precedence)
         turns[rank, entry.announced] += 1
-        ranked.append((rank, turns[rank, entry.announced], find_number(entry), entry))
-    return [entry for *_, entry in sorted(ranked, key=lambda one: one[:3])]
+        place = (rank, turns[rank, entry.announced], _find_number(entry))
+        ranked.append((place, entry))
+    ranked.sort(key=itemgetter(0))
+    return [entry for _, entry in ranked]
+
+
+def _find_number(entry: DigestEntry) -> tuple[int, int, ArxivId]:
+    """Return by what the newest paper comes first."""
+    month, number = entry.paper.id.announcement_order
+    return -month, -number, entry.paper.id
 
 
 def _rank(entry: DigestEntry, precedence: Precedence) -> _Rank:
-    """Return by what an entry comes before others, the smallest first."""
+    """Return what tells which of two entries comes first: the one with the smaller numbers."""
     id_ = entry.paper.id
-    met = Counter(span.field for reason in entry.reasons for span in reason.spans)
-    wanted = bool(met[Field.AUTHORS]), id_ in precedence.first, precedence.nearness.get(id_, 0)
-    listed = len(entry.queries), bool(met[Field.TITLE]), min(met[Field.ABSTRACT], _OFTEN)
+    met: Counter[Field] = Counter()
+    for reason in entry.reasons:
+        met.update([span.field for span in reason.spans])
     return (
         int(id_ in precedence.last),
-        *(-one for one in (*wanted, *listed)),
-        -bool(find_place(entry.paper)),
+        -int(met[Field.AUTHORS] > 0),
+        -int(id_ in precedence.first),
+        -precedence.nearness.get(id_, 0),
+        -len(entry.queries),
+        -int(met[Field.TITLE] > 0),
+        -min(met[Field.ABSTRACT], _OFTEN),
+        -int(bool(find_place(entry.paper))),
         -entry.clauses,
     )
 
 
-def say_near(near: Near, *, is_owner: bool) -> str:
-    """Say in a line to what a paper is near; titles of a library are for its owner alone."""
-    from digest.render.text import shorten, show_plain  # noqa: PLC0415 - an empty run renders nothing
-
-    title = _QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", show_plain(near.title).rstrip("."))
-    if not title or not is_owner:
-        return "near your library" if is_owner else NEAR_LIST
-    return f"like “{shorten(title, _LONGEST_REASON)}”"
+def find_near(near: Near, *, is_owner: bool) -> NearLibrary:
+    """Return to what a paper is near; titles of a library are for its owner alone."""
+    if not is_owner:
+        return HIDDEN_LIBRARY
+    title = show_plain(near.title).rstrip(".")
+    return NearLibrary(_QUOTED.sub("\N{LEFT SINGLE QUOTATION MARK}\\1’", title))
 
 
-def say_why_first(entry: DigestEntry, precedence: Precedence) -> str:
-    """Say in plain text why a reader should read a paper before others, the two first reasons; "" for none."""
-    from digest.render.text import shorten, show_plain  # noqa: PLC0415 - an empty run renders nothing
-
-    id_ = entry.paper.id
-    spans = [span for reason in entry.reasons for span in reason.spans]
-    authors = sorted({span.index for span in spans if span.field is Field.AUTHORS})[:_FEW_AUTHORS]
-    names = ", ".join(show_plain(entry.paper.authors[index].name) for index in authors)
-    said = [f"by {names}"] if names else []
-    if id_ in precedence.first:
-        said.append(f"put first by {shorten(precedence.first[id_], _LONGEST_REASON)}")
+def find_why_first(entry: DigestEntry, precedence: Precedence) -> tuple[FirstReason, ...]:
+    """Return why a paper should be read before others, the two strongest reasons; () for none."""
+    paper = entry.paper
+    authors: set[int] = set()
+    is_in_title = False
+    for reason in entry.reasons:
+        authors |= {span.index for span in reason.spans if span.field is Field.AUTHORS}
+        is_in_title |= any(span.field is Field.TITLE for span in reason.spans)
+    named = sorted(authors)[:_FEW_AUTHORS]
+    names = tuple([show_plain(paper.authors[index].name) for index in named])
+    place = show_plain(find_place(paper))
+    found: list[FirstReason] = []
+    if any(names):
+        found.append(FirstReason(WhyFirst.AUTHORS, names))
+    if paper.id in precedence.first:
+        found.append(FirstReason(WhyFirst.PUT_FIRST, (precedence.first[paper.id],)))
     if entry.near:
-        said.append(entry.near)
+        found.append(FirstReason(WhyFirst.NEAR))
     if len(entry.queries) > 1:
-        number = len(entry.queries)
-        said.append(f"in {_NUMBERS.get(number, number)} of your queries")
-    if any(span.field is Field.TITLE for span in spans):
-        said.append("your words in its title")
-    if place := show_plain(find_place(entry.paper)):
-        said.append(place)
-    return " · ".join(
-        said[:_FEW_REASONS]
-    )  # a place after a comma would seem to be that of the library's paper
+        found.append(FirstReason(WhyFirst.QUERIES))
+    if is_in_title:
+        found.append(FirstReason(WhyFirst.TITLE))
+    if place:
+        found.append(FirstReason(WhyFirst.PLACE, (place,)))
+    return tuple(found[:_FEW_REASONS])

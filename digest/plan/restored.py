@@ -1,22 +1,25 @@
-"""Takes as sent what a lost database had sent, after a restore; puts right what a wrong clock wrote.
+"""Takes as sent what a lost database had sent; puts right what a wrong clock wrote.
 
-The backup does not know what was sent after it was made. So the operator names a moment until which all that was
-due had gone out. Papers announced between the backup and the loss are in no backup: they are fetched again later.
-So the moment is kept, and each plan compares with it what is announced.
+The backup does not know what was sent after it was made. So the operator names a moment until which
+all that was due had gone out. Papers announced between the backup and the loss are in no backup:
+they are fetched again later. So the moment is kept, and each plan compares with it what is
+announced.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, Double, Text, cast, func, not_, select, update
+from sqlalchemy import Connection, Double, Text, cast, func, or_, select, update
 
 from digest.match.rules import readable
 from digest.model.announcements import Kind, StoredChange, announcement_moment, next_announcement
 from digest.model.cadences import CadenceKind
-from digest.model.messages import Occasion
+from digest.model.messages import Coverage, Digest, Occasion
+from digest.model.slots import TURNS, SlotKind, SlotName
 from digest.model.subscriptions import DueSubscription, SubscriptionState, TurnState
 from digest.plan.digests import plan_digest
 from digest.plan.slots import first_due, is_taken, latest_slot, next_due, take_slot
@@ -45,7 +48,7 @@ _LEFT = {subscriptions.c.next_due_at, subscriptions.c.paused_until, workers.c.se
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What a restored database took as sent: messages, and papers, each counted once for each subscription."""
+    """What a restored database took as sent: messages, and papers for each subscription."""
 
     deliveries: int
     papers: int
@@ -97,54 +100,86 @@ def record_as_sent(
 ) -> int:
     """Record what was due by the moment that is kept as a digest that goes nowhere.
 
-    So its feed keeps these papers, later versions of them are known as such, and their history says what became
-    of them.
+    So its feed keeps these papers, later versions of them are known as such, and their history says
+    what became of them.
     """
     until = load_sent_until(conn)
     if until is None or not pending:
         return 0
-    changes = load_changes(
-        conn, {id_ for rows in pending.values() for row in rows for id_ in row.changes}
-    )
+    ids: set[int] = set()
+    for rows in pending.values():
+        for row in rows:
+            ids.update(row.changes)
+    changes = load_changes(conn, ids)
     announced = {id_: find_announced(change) for id_, change in changes.items()}
     early = {id_ for id_, moment in announced.items() if moment <= until}
-    concerned = [
-        id_ for id_, rows in pending.items() if any(early.intersection(row.changes) for row in rows)
-    ]
-    count = 0
+    concerned = [id_ for id_, rows in pending.items() if _brings_any(rows, early)]
+    papers = 0
     for due in load_subscriptions(conn, concerned):
-        sent = set[int]()
-        for row in pending[due.id]:
-            found = early.intersection(row.changes)
-            if row.occasion != Occasion.FIRST_DIGEST:
-                sent |= {id_ for id_ in found if was_due_by(due, announced[id_], until)}
-            elif row.matched_at <= until:
-                sent |= found
+        sent = _choose_sent(due, pending[due.id], announced, until)
         if not sent:
             continue
-        count += len({changes[id_].paper_key for id_ in sent})
+        taken = [changes[id_] for id_ in sent]
         consumed = split_sent(conn, due.id, sent, pending[due.id])
-        record = plan_digest(
-            due,
-            [changes[id_] for id_ in sent],
-            {revision.name: query for revision, query in readable(due.revisions)},
-            load_seen_versions(conn, due.id, {changes[id_].paper_key for id_ in sent}),
-            load_coverage(conn, source, now),
-            slot=f"restored:{max(consumed)}",
-            occasion=Occasion.ALREADY_SENT,
-            now=now,
-        )
+        coverage = load_coverage(conn, source, now)
+        record = _make_record(conn, due, taken, coverage, number=max(consumed), now=now)
         save_digests(conn, [DigestDraft(due.id, record, (), consumed)], at=now)
+        papers += len({change.paper_key for change in taken})
         del pending[due.id]
-        if left := load_pending_matches(conn, due.id, due.plan_after):
+        left = load_pending_matches(conn, due.id, due.plan_after)
+        if left:
             pending[due.id] = left
-    return count
+    return papers
+
+
+def _brings_any(rows: Iterable[MatchRow], changes: set[int]) -> bool:
+    return any(not changes.isdisjoint(row.changes) for row in rows)
+
+
+def _choose_sent(
+    due: DueSubscription,
+    rows: Iterable[MatchRow],
+    announced: Mapping[int, datetime],
+    until: datetime,
+) -> set[int]:
+    """Return which changes that wait had been sent to a subscription by a moment."""
+    sent: set[int] = set()
+    for row in rows:
+        early = [id_ for id_ in row.changes if announced[id_] <= until]
+        if row.occasion != Occasion.FIRST_DIGEST:
+            sent.update([id_ for id_ in early if was_due_by(due, announced[id_], until)])
+        elif row.matched_at <= until:
+            sent.update(early)
+    return sent
+
+
+def _make_record(
+    conn: Connection,
+    due: DueSubscription,
+    changes: Sequence[StoredChange],
+    coverage: Coverage,
+    *,
+    number: int,
+    now: datetime,
+) -> Digest:
+    """Make a digest of what was sent before."""
+    return plan_digest(
+        due,
+        changes,
+        {revision.name: query for revision, query in readable(due.revisions)},
+        load_seen_versions(conn, due.id, {change.paper_key for change in changes}),
+        coverage,
+        slot=str(SlotName(SlotKind.RESTORED, str(number))),
+        occasion=Occasion.ALREADY_SENT,
+        now=now,
+    )
 
 
 def find_announced(change: StoredChange) -> datetime:
     """Return when arXiv announced a change (UTC), as near as is known; when in doubt, later.
 
-    A record that was edited comes with no announcement. All that is known is that it was edited before the next.
+    A record that was edited comes with no announcement. All that is known is that it was edited
+    before the next.
     """
     moment = announcement_moment(change.announced)
     if change.kind is Kind.METADATA:
@@ -153,9 +188,10 @@ def find_announced(change: StoredChange) -> datetime:
 
 
 def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bool:
-    """Whether a subscription had a turn by a moment for what was announced; a pause holds it back until its end.
+    """Whether a subscription had a turn by a moment for what was announced.
 
-    What a weekly digest still waited for at that moment was not sent.
+    A pause holds it back until its end. What a weekly digest still waited for at that moment was
+    not sent.
     """
     return first_due(due.subscription, max(announced, due.paused_until or announced)) <= until
 
@@ -163,33 +199,45 @@ def was_due_by(due: DueSubscription, announced: datetime, until: datetime) -> bo
 def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
     """Take a moment (UTC) for the present; return how many moments of each table were put right.
 
-    What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at the
-    last check before. Its digests get other slots, since theirs are for the days that will come; and
-    messages from now on get other keys, so that none is taken for one of those. Each last turn is
-    decided anew: what waits goes out.
+    What a clock wrote that had gone ahead stays done, but nobody knows when: it counts as done at
+    the last check before. Its digests get other slots, since theirs are for the days that will
+    come; and messages from now on get other keys, so that none is taken for one of those. Each last
+    turn is decided anew: what waits goes out.
     """
     until = now + CLOCKS_DIFFER
-    is_turn = digests.c.slot.startswith("mailing:") | not_(digests.c.slot.contains(":"))
+    is_turn = or_(*(digests.c.slot.like(kind.pattern) for kind in TURNS))
     early = update(digests).where(digests.c.planned_at > until, is_turn)
-    conn.execute(early.values(slot="early:" + cast(digests.c.id, Text)))
-    checks = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
-    then = conn.execute(checks).scalar() or now
-    spans = {Moment: (until, then), Double: (until.timestamp(), then.timestamp())}
-    moved = Counter[str]()
-    for table in metadata.sorted_tables:
-        for column in {one for one in table.columns if type(one.type) in spans} - _LEFT:
-            limit, instead = spans[type(column.type)]
-            late = update(table).where(column > limit).values({column.name: instead})
-            moved[table.name] += conn.execute(late).rowcount
+    conn.execute(early.values(slot=SlotKind.EARLY.prefix + cast(digests.c.id, Text)))
+    moved = _move_moments(conn, now, until)
     if moved.total():
         # This changes the keys alone: nothing was due before arXiv began.
         sent_until = load_sent_until(conn) or datetime(1991, 1, 1, tzinfo=UTC)
         set_sent_until(conn, sent_until + timedelta(microseconds=1))
-        active = update(subscriptions).where(subscriptions.c.state == SubscriptionState.ACTIVE)
-        pauses = active.where(subscriptions.c.paused_until > now)
-        conn.execute(pauses.values(state=SubscriptionState.PAUSED))
-        turns = active.where(subscriptions.c.next_due_at > now)
-        moved["next digests"] = conn.execute(
-            turns.values(next_due_at=now, last_slot="", unchecked="")
-        ).rowcount
+        moved["next digests"] = _open_turns(conn, now)
     return +moved
+
+
+def _move_moments(conn: Connection, now: datetime, until: datetime) -> Counter[str]:
+    """Write the last check before now in place of moments after another; count these by table."""
+    checks = select(func.max(poll_runs.c.started_at)).where(poll_runs.c.started_at <= now)
+    then = conn.execute(checks).scalar() or now
+    limits = {Moment: until, Double: until.timestamp()}
+    instead = {Moment: then, Double: then.timestamp()}
+    moved = Counter[str]()
+    for table in metadata.sorted_tables:
+        columns = {column for column in table.columns if type(column.type) in limits}
+        for column in columns - _LEFT:
+            kind = type(column.type)
+            late = update(table).where(column > limits[kind])
+            moved[table.name] += conn.execute(late.values({column.name: instead[kind]})).rowcount
+    return moved
+
+
+def _open_turns(conn: Connection, now: datetime) -> int:
+    """Let each last turn be decided anew, and return how many; pauses that end later go on."""
+    active = update(subscriptions).where(subscriptions.c.state == SubscriptionState.ACTIVE)
+    pauses = active.where(subscriptions.c.paused_until > now)
+    conn.execute(pauses.values(state=SubscriptionState.PAUSED))
+    turns = active.where(subscriptions.c.next_due_at > now)
+    anew = turns.values(next_due_at=now, last_slot="", unchecked="")
+    return conn.execute(anew).rowcount

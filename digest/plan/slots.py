@@ -29,6 +29,7 @@ from digest.model.cadences import (
     resolve_local,
 )
 from digest.model.messages import Coverage
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import (
     Subscription,
     Timing,
@@ -42,27 +43,29 @@ from digest.poll.rules import VISIBLE_AFTER
 _KEPT = 4096
 """Answers kept: a hundred thousand subscriptions that are due at one moment share a few."""
 
-_DAY_SLOTS = timedelta(days=1)
-
-_ANNOUNCEMENT = "mailing:"
-_RUN = "run:"
-_UNCHECKED = "unchecked:"
-"""Begins the slot of a note that the check failed: it is sent beside the turn, which stays open."""
+_ONE_DAY = timedelta(days=1)
 
 _INSTANT = timedelta(microseconds=1)
 
 _LATE = timedelta(hours=6)
 """So much after its turn a digest says why it is late."""
 
-_EARLY, _AGAIN, _CROWDED = 25, 90, 15
-"""So many minutes before a turn a run is started, since it may start late; and never at a quarter, as many are."""
+_EARLY = 25
+"""So many minutes before a turn a run is started, since it may start late."""
+
+_AGAIN = 90
+"""So many minutes later it is started once more."""
+
+_CROWDED = 15
+"""Never at a quarter of an hour, as many are."""
 
 _DAY_MINUTES = 24 * 60
 
 _ANNOUNCED = Cadence.parse(
     "sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York"
 )
-"""When a digest `on announcement` is expected: OAI-PMH shows it towards 22:30, `POLL_TIMES` allows it at 22:45."""
+"""When a digest `on announcement` is expected: OAI-PMH shows it towards 22:30, `POLL_TIMES` allows
+it at 22:45."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +75,29 @@ class Slot:
     Attributes:
         name: unique within the subscription.
         due_at: when it is due (UTC).
-        latest_at: until when it waits for an incomplete announcement at most (UTC), not before `due_at`; an
-            announcement's own turn has no such moment, and is here itself.
+        latest_at: until when it waits for an incomplete announcement at most (UTC), not before
+            `due_at`; an announcement's own turn has no such moment, and is here itself.
+        announcement: the date of the announcement whose turn it is; None for a turn by the clock.
     """
 
     name: str
     due_at: datetime
     latest_at: datetime
+    announcement: date | None = None
 
 
 @lru_cache(maxsize=_KEPT)
 def next_slot(
     cadence: Cadence, quiet: QuietHours | None, after: datetime, taken: str = ""
 ) -> Slot | None:
-    """Return the first turn due after a moment whose name was not taken; None if only an event makes it due."""
+    """Return the first turn due after a moment whose name was not taken.
+
+    None if only an event makes it due.
+    """
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
-    turns = _walk_slots(cadence, quiet, _day_of(cadence, after) - 2 * _DAY_SLOTS, _DAY_SLOTS)
+    first = _day_of(cadence, after) - 2 * _ONE_DAY
+    turns = _walk_slots(cadence, quiet, first, _ONE_DAY)
     return next(slot for slot in turns if slot.due_at > after and not is_taken(taken, slot.name))
 
 
@@ -98,14 +107,18 @@ def latest_slot(cadence: Cadence, quiet: QuietHours | None, now: datetime) -> Sl
 
     After downtime one digest is for all that were missed, under this name.
     """
-    turns = _walk_slots(cadence, quiet, _day_of(cadence, now) + _DAY_SLOTS, -_DAY_SLOTS)
+    last = _day_of(cadence, now) + _ONE_DAY
+    turns = _walk_slots(cadence, quiet, last, -_ONE_DAY)
     return next(slot for slot in turns if slot.due_at <= now)
 
 
 def nearest_slot(
     cadence: Cadence, quiet: QuietHours | None, due_at: datetime, taken: str = ""
 ) -> Slot | None:
-    """Return the turn due nearest to a moment; the next if that was taken, None if only an event makes it due."""
+    """Return the turn due nearest to a moment; the next one if that was taken.
+
+    None if only an event makes it due.
+    """
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
     before = latest_slot(cadence, quiet, due_at)
@@ -117,20 +130,15 @@ def nearest_slot(
 
 def take_slot(taken: str, name: str) -> str:
     """Return the names taken last, one of each kind, after another was taken."""
-    kind = _kind_of(name)
-    return " ".join([*(one for one in taken.split() if _kind_of(one) != kind), name])
+    kind = SlotName.parse(name).kind
+    others = [one for one in taken.split() if SlotName.parse(one).kind is not kind]
+    return " ".join([*others, name])
 
 
 def is_taken(taken: str, name: str) -> bool:
     """Tell whether a turn was taken already, or passed over for a later one of its kind."""
-    kind = _kind_of(name)
-    return any(name <= one for one in taken.split() if _kind_of(one) == kind)
-
-
-def _kind_of(name: str) -> str:
-    if name.startswith((_ANNOUNCEMENT, _RUN, _UNCHECKED)):
-        return name.partition(":")[0]
-    return "week" if "-W" in name else "day"
+    kind = SlotName.parse(name).kind
+    return any(name <= one for one in taken.split() if SlotName.parse(one).kind is kind)
 
 
 def _day_of(cadence: Cadence, moment: datetime) -> date:
@@ -155,46 +163,55 @@ def _make_slot(cadence: Cadence, quiet: QuietHours | None, day: date) -> Slot | 
         if not has_announcement(day):
             return None
         due_at = leave_quiet(cadence, quiet, announcement_moment(day))
-        return Slot(f"{_ANNOUNCEMENT}{day.isoformat()}", due_at, due_at)
+        name = SlotName(SlotKind.ANNOUNCEMENT, day.isoformat())
+        return Slot(str(name), due_at, latest_at=due_at, announcement=day)
     moment = resolve_local(day, cadence.at, cadence.zone) if cadence.has_day(day) else None
     if moment is None:
         return None
     due_at = leave_quiet(cadence, quiet, moment)
-    return Slot(_name_day(cadence, day), due_at, max(due_at, _find_latest(cadence, day, moment)))
+    latest_at = max(due_at, _find_latest(cadence, day, moment))
+    return Slot(_name_day(cadence, day), due_at, latest_at)
 
 
 def _find_latest(cadence: Cadence, day: date, moment: datetime) -> datetime:
     """Return the latest moment of a date's turn: by the wall clock, where that date exists."""
-    last = day if cadence.latest >= cadence.at else day + _DAY_SLOTS
+    last = day if cadence.latest >= cadence.at else day + _ONE_DAY
     return resolve_local(last, cadence.latest, cadence.zone) or moment + cadence.wait
 
 
 def _name_day(cadence: Cadence, day: date) -> str:
     if len(cadence.days) > 1:
-        return day.isoformat()
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02d}"
+        return str(SlotName(SlotKind.DAY, day.isoformat()))
+    return str(SlotName.of_week(day))
 
 
 def _read_day(cadence: Cadence, name: str) -> date | None:
-    """Return the date of a turn of this cadence by its name; None for a name that this cadence gives to none."""
-    kind = _kind_of(name)
-    if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return date.fromisoformat(name.removeprefix(_ANNOUNCEMENT)) if kind == "mailing" else None
-    if cadence.kind is CadenceKind.CLOCK and len(cadence.days) == 1 and kind == "week":
-        year, week = name.split("-W")
-        return date.fromisocalendar(int(year), int(week), min(cadence.days) + 1)
-    if cadence.kind is CadenceKind.CLOCK and len(cadence.days) > 1 and kind == "day":
-        return date.fromisoformat(name)
-    return None
+    """Return the date of a turn by its name; None for a name that this cadence gives to none."""
+    slot = SlotName.parse(name)
+    if slot.kind is not _find_kind(cadence):
+        return None
+    if slot.kind is SlotKind.WEEK:
+        return slot.find_weekday(min(cadence.days) + 1)
+    return slot.day
+
+
+def _find_kind(cadence: Cadence) -> SlotKind | None:
+    """Return what the turns of a cadence are named by; None if it has none."""
+    match cadence.kind:
+        case CadenceKind.ANNOUNCEMENT:
+            return SlotKind.ANNOUNCEMENT
+        case CadenceKind.CLOCK:
+            return SlotKind.DAY if len(cadence.days) > 1 else SlotKind.WEEK
+        case CadenceKind.AT_ONCE:
+            return None
 
 
 class SlotOutcome(StrEnum):
     """What becomes of a turn.
 
-    `MAKE` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its announcement is
-    complete, `STAY_OPEN` leaves it to the next checks, with nothing to send, `POSTPONE` moves it to the end of the
-    quiet hours.
+    `MAKE` makes a digest, `PASS` lets the turn go by without one, `WAIT` leaves it due until its
+    announcement is complete, `STAY_OPEN` leaves it to the next checks, with nothing to send,
+    `POSTPONE` moves it to the end of the quiet hours.
     """
 
     MAKE = "make"
@@ -225,12 +242,14 @@ class SlotFacts:
     """What is known of a turn that has come.
 
     Attributes:
-        due_at: when the first turn that nobody took was due (UTC), or when the open one is due again.
+        due_at: when the first turn that nobody took was due (UTC), or when the open one is due
+            again.
         coverage: what was checked of the last announcement.
-        is_checked: the announcements that were visible when the last turn came were checked to their end.
+        is_checked: the announcements that were visible when the last turn came were checked to
+            their end.
         newest_run: the last match run with papers that wait for it; 0 if none wait.
-        patience: how long it may wait past its time for an announcement that is not complete; None for as long
-            as its cadence says.
+        patience: how long it may wait past its time for an announcement that is not complete; None
+            for as long as its cadence says.
         waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
     """
 
@@ -285,10 +304,10 @@ def _decide_turn(subscription: Subscription | Timing, last: Slot, facts: SlotFac
 
 
 def _decide_at_once(facts: SlotFacts) -> SlotDecision:
-    """Send all that waits. Without turns none is quiet, and a first digest may have shown all there was."""
+    """Send all that waits; nothing else is said, as a first digest may have shown all there was."""
     if not facts.newest_run:
         return SlotDecision(SlotOutcome.PASS, "", TurnState(None, facts.state.taken))
-    slot = f"run:{facts.newest_run}"
+    slot = str(SlotName.of_run(facts.newest_run))
     return SlotDecision(SlotOutcome.MAKE, slot, TurnState(None, take_slot(facts.state.taken, slot)))
 
 
@@ -314,14 +333,14 @@ def _decide_open(
     facts: SlotFacts,
     closed: tuple[UncheckedTurn, ...],
 ) -> SlotDecision:
-    """Leave a turn open that has nothing to send and was not checked; say so once to who wants to hear it."""
+    """Leave a turn open that was not checked and has nothing to send; say so once to who asked."""
     state = TurnState(
         next_due_at=_find_following(subscription, last, facts),
         taken=facts.state.taken,
-        awaits_check=facts.now < _find_closing(subscription.cadence, last, facts),
+        awaits_check=facts.now < _find_closing(last, facts),
         unchecked=(*closed, *_record_open(last, facts)),
     )
-    note = f"{_UNCHECKED}{last.name}"
+    note = str(SlotName(SlotKind.UNCHECKED, last.name))  # sent beside the turn, which stays open
     if subscription.when_empty is WhenEmpty.SKIP or is_taken(facts.state.taken, note):
         return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
     return SlotDecision(SlotOutcome.MAKE, note, replace(state, taken=take_slot(state.taken, note)))
@@ -330,14 +349,17 @@ def _decide_open(
 def next_due(
     subscription: Subscription, now: datetime, taken: str = "", paused_until: datetime | None = None
 ) -> datetime | None:
-    """Return when a subscription is due next, once its pause is over; None if only an event makes it due."""
+    """Return when a subscription is due next, once its pause is over.
+
+    None if only an event makes it due.
+    """
     if paused_until is not None and paused_until > now:
         return first_due(subscription, paused_until, taken)
     return _find_next(subscription, now, taken)
 
 
 def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
-    """Return the first turn of a subscription from a moment on; `at once` shows at that moment what waits."""
+    """Return the first turn from a moment on; `at once` shows at that moment what waits."""
     turn = _find_next(subscription, begin - _INSTANT, taken)
     return turn or leave_quiet(subscription.cadence, subscription.quiet_hours, begin)
 
@@ -347,8 +369,8 @@ def realign_due(
 ) -> datetime:
     """Return when a stored turn is due by the quiet hours and the zone's data as they are now.
 
-    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What is sent at
-    once has no turn: it goes out when the quiet hours let it.
+    A turn stays the same turn: it moves, and is never left out. One that is overdue stays due. What
+    is sent at once has no turn: it goes out when the quiet hours let it.
     """
     if due_at <= now:
         return due_at
@@ -357,13 +379,15 @@ def realign_due(
 
 
 def covered_since(subscription: Subscription, taken: str) -> datetime | None:
-    """Return the moment up to which turns that were taken are for what was announced (UTC); None without any.
+    """Return up to when turns that were taken are for what was announced (UTC); None without any.
 
     That is until when the last one of this cadence would wait, as it would lie now.
     """
+    cadence = subscription.cadence
     for name in taken.split():
-        if day := _read_day(subscription.cadence, name):
-            last = _make_slot(subscription.cadence, subscription.quiet_hours, day)
+        day = _read_day(cadence, name)
+        if day is not None:
+            last = _make_slot(cadence, subscription.quiet_hours, day)
             return last.latest_at if last else None
     return None
 
@@ -376,13 +400,13 @@ def _find_next(subscription: Subscription | Timing, after: datetime, taken: str)
 def checked_moment(
     cadence: Cadence, quiet: QuietHours | None, now: datetime, source: str
 ) -> datetime:
-    """Return a moment (UTC) at which the last announcement is the one that was visible when the last turn came."""
-    return _find_visible(cadence, latest_slot(cadence, quiet, now), source)
+    """Return a moment (UTC) whose last announcement is the one visible when the last turn came."""
+    return _find_visible(latest_slot(cadence, quiet, now), source)
 
 
-def _find_visible(cadence: Cadence, slot: Slot, source: str) -> datetime:
-    if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return announcement_moment(date.fromisoformat(slot.name.removeprefix(_ANNOUNCEMENT)))
+def _find_visible(slot: Slot, source: str) -> datetime:
+    if slot.announcement is not None:
+        return announcement_moment(slot.announcement)
     return slot.due_at - VISIBLE_AFTER[source]
 
 
@@ -391,36 +415,47 @@ def _list_closed(
 ) -> tuple[UncheckedTurn, ...]:
     """Return the turns before the last one that closed unchecked and were not told yet.
 
-    Those that came while Digest did not run are among them, if something was announced since the turn before.
+    Those that came while Digest did not run are among them, if something was announced since the
+    turn before.
     """
-    cadence, quiet, source = subscription.cadence, subscription.quiet_hours, facts.coverage.source
     opened = _find_opened(subscription, last, facts)
     closed = [one for one in facts.state.unchecked if one != opened]
     known = {one.due_at for one in closed}
+    idle = [slot.due_at for slot in _list_idle(subscription, last, facts)]
+    missed = [
+        UncheckedTurn(due_at, TurnFailure.DID_NOT_RUN) for due_at in idle if due_at not in known
+    ]
+    return (*closed, *missed)
+
+
+def _list_idle(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> Iterator[Slot]:
+    """Yield the turns before the last one that came while Digest did not run, if they had news."""
+    cadence = subscription.cadence
+    quiet = subscription.quiet_hours
     first = latest_slot(cadence, quiet, facts.due_at)
     if first == last:
-        return tuple(closed)
+        return
     was_waiting = facts.state.awaits_check and first.due_at < facts.due_at
-    announced = None
-    for slot in _walk_slots(
-        cadence, quiet, _day_of(cadence, first.due_at) - 8 * _DAY_SLOTS, _DAY_SLOTS
-    ):
+    announced_before = None
+    week_before = _day_of(cadence, first.due_at) - 8 * _ONE_DAY
+    for slot in _walk_slots(cadence, quiet, week_before, _ONE_DAY):
         if slot.due_at >= last.due_at:
-            break
-        before, announced = announced, latest_announcement(_find_visible(cadence, slot, source))
+            return
+        announced = latest_announcement(_find_visible(slot, facts.coverage.source))
+        has_news = announced != announced_before
+        announced_before = announced
         is_missed = slot.due_at > first.due_at or (slot == first and not was_waiting)
-        has_news = announced != before and not is_taken(facts.state.taken, slot.name)
-        if is_missed and has_news and slot.due_at not in known:
-            closed.append(UncheckedTurn(slot.due_at, TurnFailure.DID_NOT_RUN))
-    return tuple(closed)
+        if is_missed and has_news and not is_taken(facts.state.taken, slot.name):
+            yield slot
 
 
 def _find_opened(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> UncheckedTurn | None:
-    """Return the last turn as it was left open, though its hour may be another since; None if it was not."""
+    """Return the last turn as it was left open, at another hour perhaps; None if it was not."""
     for one in facts.state.unchecked:
-        if nearest_slot(subscription.cadence, subscription.quiet_hours, one.due_at) == last:
+        nearest = nearest_slot(subscription.cadence, subscription.quiet_hours, one.due_at)
+        if nearest == last:
             return one
     return None
 
@@ -435,7 +470,7 @@ def _find_late(
     if facts.now - last.due_at < _LATE:
         return ()
     opened = _find_opened(subscription, last, facts)
-    if opened is None and facts.due_at <= last.due_at <= facts.now - _DAY_SLOTS:
+    if opened is None and facts.due_at <= last.due_at <= facts.now - _ONE_DAY:
         opened = UncheckedTurn(last.due_at, TurnFailure.DID_NOT_RUN)
     return (replace(opened, is_late=True),) if opened else ()
 
@@ -449,14 +484,14 @@ def _record_open(last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
     return (UncheckedTurn(last.due_at, failure),)
 
 
-def _find_closing(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
-    """Return when a turn that is open closes (UTC): at the next announcement, but not before its wait is over."""
+def _find_closing(slot: Slot, facts: SlotFacts) -> datetime:
+    """Return when an open turn closes (UTC): at the next announcement, once its wait is over."""
     following = announcement_moment(next_announcement(slot.due_at))
-    return max(following, _end_wait(cadence, slot, facts))
+    return max(following, _end_wait(slot, facts))
 
 
 def _list_hours(cadence: Cadence) -> Cadence | None:
-    """Return the hour of each day at which a weekly turn may be sent late; None for other cadences."""
+    """Return the hour of each day at which a weekly turn may come late; None for other cadences."""
     if cadence.kind is not CadenceKind.CLOCK or len(cadence.days) > 1:
         return None
     return replace(cadence, days=EVERY_DAY, fortnight=None)
@@ -468,7 +503,7 @@ def _find_following(
     """Return when a subscription with an open turn is due by the clock (UTC)."""
     following = _find_next(subscription, facts.now, facts.state.taken)
     hours = _list_hours(subscription.cadence)
-    closing = _find_closing(subscription.cadence, last, facts)
+    closing = _find_closing(last, facts)
     if hours is None or following is None:
         return following
     again = next_slot(hours, subscription.quiet_hours, max(facts.now, closing))
@@ -478,28 +513,31 @@ def _find_following(
 def _find_rest(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> datetime | None:
-    """Return until when a turn that was left open waits, now that it is closed (UTC); None if it may go.
+    """Return until when a turn left open waits, now that it is closed (UTC); None if it may go.
 
-    A weekly turn closes with the next one alone. After another announcement it goes at its hour of a day.
+    A weekly turn closes with the next one alone. After another announcement it goes at its hour of
+    a day.
     """
-    cadence, quiet = subscription.cadence, subscription.quiet_hours
-    closing = _find_closing(cadence, last, facts)
+    closing = _find_closing(last, facts)
     if _find_opened(subscription, last, facts) is None or facts.now < closing:
         return None
-    hours = _list_hours(cadence)
-    if hours is not None and latest_slot(hours, quiet, facts.now).due_at >= closing:
-        return None
+    hours = _list_hours(subscription.cadence)
+    if hours is not None:
+        last_hour = latest_slot(hours, subscription.quiet_hours, facts.now)
+        if last_hour.due_at >= closing:
+            return None
     return _find_following(subscription, last, facts)
 
 
 def _find_wait(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> datetime | None:
-    """Return until when the last turn waits for more of the announcement (UTC); None if it does not wait.
+    """Return until when the last turn waits for the rest of its announcement (UTC), or None.
 
     Papers that have waited with the turn before, as quiet hours came between, don't wait again.
     """
-    cadence, coverage = subscription.cadence, facts.coverage
+    cadence = subscription.cadence
+    coverage = facts.coverage
     has_all = coverage.is_complete if facts.newest_run else coverage.is_settled
     if has_all:
         return None
@@ -507,82 +545,95 @@ def _find_wait(
         before = latest_slot(cadence, subscription.quiet_hours, last.due_at - _INSTANT)
         if facts.waiting_since <= before.latest_at:
             return None
-    waits_until = _end_wait(cadence, last, facts)
+    waits_until = _end_wait(last, facts)
     return waits_until if facts.now < waits_until else None
 
 
-def _end_wait(cadence: Cadence, slot: Slot, facts: SlotFacts) -> datetime:
+def _end_wait(slot: Slot, facts: SlotFacts) -> datetime:
     """Return how long a turn waits for an announcement that is not complete, at most (UTC)."""
-    if cadence.kind is CadenceKind.ANNOUNCEMENT:
-        return alarm_moment(date.fromisoformat(slot.name.removeprefix(_ANNOUNCEMENT)))
+    if slot.announcement is not None:
+        return alarm_moment(slot.announcement)
     if facts.patience is None:
         return slot.latest_at
     return min(slot.latest_at, slot.due_at + facts.patience)
 
 
 def _find_missed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> Slot | None:
-    """Return the turn before the last if papers should have gone out then; None if they wait for the last."""
-    cadence, quiet, coverage = subscription.cadence, subscription.quiet_hours, facts.coverage
-    if (
-        cadence.kind is not CadenceKind.ANNOUNCEMENT
-        or coverage.announcement is None
-        or not facts.newest_run
-    ):
+    """Return the turn before the last if papers should have gone out then.
+
+    None if they wait for the last.
+    """
+    cadence = subscription.cadence
+    coverage = facts.coverage
+    has_papers = coverage.announcement is not None and facts.newest_run > 0
+    if cadence.kind is not CadenceKind.ANNOUNCEMENT or not has_papers:
         return None
+    quiet = subscription.quiet_hours
     first = latest_slot(cadence, quiet, facts.due_at)
-    if (
-        first == last and quiet is None
-    ):  # none was missed; one put off to the night's end looks like the next
+    # None was missed; but with quiet hours one put off to the night's end looks like the next.
+    if first == last and quiet is None:
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
-    came_by = latest_announcement(
-        (facts.waiting_since or facts.now) - VISIBLE_AFTER[coverage.source]
-    )
-    was_due = came_by < coverage.announcement or coverage.is_awaited
-    return before if was_due and not is_taken(facts.state.taken, before.name) else None
+    if is_taken(facts.state.taken, before.name):
+        return None
+    matched_at = facts.waiting_since or facts.now
+    came_by = latest_announcement(matched_at - VISIBLE_AFTER[coverage.source])
+    is_of_before = coverage.announcement is not None and came_by < coverage.announcement
+    return before if is_of_before or coverage.is_awaited else None
 
 
 def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
-    """Return when runs that wait half an hour for a turn must start: cron's five fields, and their zone.
+    """Return when runs that wait half an hour for a turn must start.
 
-    Each turn has a start before it, and another 90 minutes later.
+    That is said in cron's five fields, with their zone. Each turn has a start before it, and
+    another 90 minutes later.
     """
     days: dict[tuple[str, int], set[int]] = defaultdict(set)
     for cadence in cadences:
         turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
         first = turn.at.hour * 60 + turn.at.minute - _EARLY
-        first -= first % _CROWDED == 0
+        if first % _CROWDED == 0:
+            first -= 1
         for start in (first, first + _AGAIN):
-            days[turn.zone, start % _DAY_MINUTES] |= {
-                (day + 1 + start // _DAY_MINUTES) % 7 for day in turn.days
-            }
+            later_days, minute = divmod(start, _DAY_MINUTES)
+            days[turn.zone, minute] |= {(day + 1 + later_days) % 7 for day in turn.days}
     hours: dict[tuple[str, int, tuple[int, ...]], list[int]] = defaultdict(list)
     for (zone, start), weekdays in sorted(days.items()):
-        hours[zone, start % 60, tuple(sorted(weekdays))].append(start // 60)
-    return tuple(
-        (f"{minute} {','.join(map(str, found))} * * {_write_weekdays(weekdays)}", zone)
-        for (zone, minute, weekdays), found in hours.items()
-    )
+        hour, minute = divmod(start, 60)
+        hours[zone, minute, tuple(sorted(weekdays))].append(hour)
+    starts = []
+    for (zone, minute, weekdays_of_all), found in hours.items():
+        at = ",".join(map(str, found))
+        starts.append((f"{minute} {at} * * {_write_weekdays(weekdays_of_all)}", zone))
+    return tuple(starts)
 
 
 def plan_starts_in_utc(cadences: Iterable[Cadence], year: int) -> tuple[tuple[str, str], ...]:
-    """Return the same for a clock that knows no zones: both in summer and in winter there is a start in time."""
-    monday = date(year, 1, 1) - timedelta(days=date(year, 1, 1).weekday())
+    """Return the same for a clock that knows no zones: a start is in time in summer and winter."""
+    new_year = date(year, 1, 1)
+    monday = new_year - timedelta(days=new_year.weekday())
     turns = []
     for cadence in cadences:
         turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
-        zone = ZoneInfo(turn.zone)
-        for offset in {datetime(year, month, 1, tzinfo=zone).utcoffset() for month in range(1, 13)}:
-            moment = datetime.combine(monday, turn.at) - (offset or timedelta())
-            weekdays = frozenset((day + (moment.date() - monday).days) % 7 for day in turn.days)
+        for offset in _list_offsets(turn.zone, year):
+            moment = datetime.combine(monday, turn.at) - offset
+            later_days = (moment.date() - monday).days
+            weekdays = frozenset([(day + later_days) % 7 for day in turn.days])
             turns.append(replace(turn, days=weekdays, at=moment.time(), zone="UTC"))
     return plan_starts(turns)
+
+
+def _list_offsets(zone: str, year: int) -> set[timedelta]:
+    """Return how far a zone is from UTC in a year: in summer and in winter."""
+    firsts = [datetime(year, month, 1, tzinfo=ZoneInfo(zone)) for month in range(1, 13)]
+    return {first.utcoffset() or timedelta() for first in firsts}
 
 
 def _write_weekdays(days: tuple[int, ...]) -> str:
     """Write weekdays as cron reads them, Sunday being 0."""
     if len(days) == 7:  # noqa: PLR2004 - a week
         return "*"
-    if len(days) > 2 and days[-1] - days[0] == len(days) - 1:  # noqa: PLR2004 - two are shorter as a list
+    is_row = days[-1] - days[0] == len(days) - 1
+    if is_row and len(days) > 2:  # noqa: PLR2004 - two are shorter as a list
         return f"{days[0]}-{days[-1]}"
     return ",".join(map(str, days))

@@ -16,6 +16,7 @@ from digest.model.errors import ArxivError, ArxivRejected, ArxivUnreadable
 from digest.model.numbers import count
 from digest.model.papers import ArxivId, Paper
 from digest.model.polls import RunOutcome, Source
+from digest.model.said import NOTHING, Said
 from digest.poll import rules
 from digest.poll.novelty import NoveltyRule, assign_new_papers, store_changes
 from digest.site import Site
@@ -62,7 +63,7 @@ class PollReport:
     papers: int = 0
     kinds: dict[Kind, int] = field(default_factory=dict)
     quarantined: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: list[Said] = field(default_factory=list)
     is_cut_short: bool = False
     requests: int = 0
     awaiting: frozenset[str] = frozenset()
@@ -175,7 +176,7 @@ class RecordedRun:
         self._tally = RunTally()
         self._token: int | None = None
         self._asked = site.client.requests
-        self._shortfall = ""
+        self._shortfall = NOTHING
         self._reader_message = ""
         self._started = site.clock.now()
         self._window_from = date.min
@@ -228,10 +229,10 @@ class RecordedRun:
                 self._doubt(rules.find_search_doubt(walked, last_total, last_empty))
         except ArxivError as error:
             self.failure = error
-            self._report.failures.append(error.message)
+            self._report.failures.append(error.said)
             if self.stops_all:
                 self._report.is_cut_short = True
-            self._finish(error.message, error.reader_message)
+            self._finish(error.said, error.reader_message)
         else:
             self._finish(self._shortfall, self._reader_message)
 
@@ -257,7 +258,7 @@ class RecordedRun:
             note_progress(conn, self._id, window_from=window_from)
         return window_from
 
-    def note_shortfall(self, reason: str, reader_message: str = "") -> None:
+    def note_shortfall(self, reason: Said, reader_message: str = "") -> None:
         """Note that not all was asked for or came, though what came is good: the run is partial.
 
         `reader_message` says why to readers. What was noted first stays.
@@ -352,13 +353,13 @@ class RecordedRun:
         month = self._window_from.year * 100 + self._window_from.month
         return max(self._tally.highest_order, (month, 0))
 
-    def _name_outcome(self, failure: str) -> RunOutcome:
+    def _name_outcome(self, failure: Said) -> RunOutcome:
         if failure:
             return RunOutcome.PARTIAL if self._tally.pages else RunOutcome.FAILED
         return RunOutcome.COMPLETE if self.papers else RunOutcome.EMPTY
 
-    def _finish(self, failure: str, reader_message: str) -> None:
-        """Keep how the run ended; "" is no failure."""
+    def _finish(self, failure: Said, reader_message: str) -> None:
+        """Keep how the run ended; nothing said is no failure."""
         requests = self._site.client.requests - self._asked
         self._report.requests += requests
         with self._site.store.begin() as conn:

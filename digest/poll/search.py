@@ -25,6 +25,7 @@ from digest.model.errors import (
 from digest.model.messages import FIRST_DIGEST_PAPERS
 from digest.model.numbers import count
 from digest.model.polls import MOST_SEARCHED, LastChecks, Source
+from digest.model.said import Said
 from digest.poll import rules
 from digest.poll.novelty import (
     NoveltyRule,
@@ -214,8 +215,8 @@ def _search_each(
             has_failed = not is_refusal
             if is_refusal:
                 report.refused.add(text)
-            report.failures.append(error.message)
-            run.note_shortfall(error.message, error.reader_message)
+            report.failures.append(error.said)
+            run.note_shortfall(error.said, error.reader_message)
         else:
             has_failed = False
             run.note_searched(text, begins=text not in searched)
@@ -258,4 +259,5 @@ def stand_in_for_harvest(
             run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is None:
-        report.failures.append(f"arXiv's search stood in for the harvest: {run.summary()}")
+        said = f"arXiv's search stood in for the harvest: {run.summary()}"
+        report.failures.append(Said.plain(said))

@@ -19,6 +19,7 @@ from digest.arxiv.pages import fetch_papers, find_day, walk_records
 from digest.model.clock import write_day
 from digest.model.numbers import count
 from digest.model.polls import Gap, Source
+from digest.model.said import Said
 from digest.poll import rules
 from digest.poll.novelty import load_novelty_rules, make_novelty_rule, read_known_before
 from digest.poll.record import PollReport, RecordedRun
@@ -90,7 +91,8 @@ def check_gaps(site: Site, report: PollReport) -> None:
         found += _ask(site, run, asked, one_by_one=is_one_by_one)
         unasked = [gap for gap in due if gap.asked_at is None and gap not in asked]
         if unasked:
-            run.note_shortfall(f"{count(len(unasked), 'id')} could not be asked for yet")
+            said = f"{count(len(unasked), 'id')} could not be asked for yet"
+            run.note_shortfall(Said.plain(said))
     if known:
         said = f"{found:,} found, {known - found:,} unknown to arXiv"
         site.progress.end("poll", run.summary() if run.failure else said)

@@ -5,7 +5,8 @@
     matches(query, ready)
     find_reasons(query, ready)
 
-Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO …]`; a bare word is `all:`.
+Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO …]`; a bare word is
+`all:`.
 """
 
 from digest.query.arxiv_syntax import to_arxiv

@@ -1,20 +1,24 @@
 """A query in the part of arXiv's own syntax that arXiv reads as it is meant.
 
-arXiv's API (arXiv/arxiv-search, classic API, since November 2025) knows no precedence, reads chains from
-the right, takes a missing operator for OR, negates single terms only and matches `*` against stems. So
-everything goes out as pairs in parentheses, an ANDNOT always between two operands, each term as one plain
-word or between quotes.
+arXiv's API (arXiv/arxiv-search, classic API, since November 2025) knows no precedence, reads chains
+from the right, takes a missing operator for OR, negates single terms only and matches `*` against
+stems. So everything goes out as pairs in parentheses, an ANDNOT always between two operands, each
+term as one plain word or between quotes.
 
 What comes back is held against the query again here. If arXiv can't be asked exactly, it is asked
-for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for words and
-phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more for names, beginnings of
-words, accents as written, words with Greek letters or figures, exact words, and `all:`. No name and no exact word
-excludes anything there.
-Five things are lost at arXiv: an accent that a title has and the query hasn't (it does not fold them:
-`Schrodinger` won't bring it to `Schrödinger`), a word that formulas part elsewhere than around Greek letters and
-figures (`nbody` won't bring it to `$N$body`), the part of a word that no sign parts (`cdm` won't bring it to
-`ΛCDM`), a DOI that a paper writes in other letters, big or small, and a name with a sign at the edge of a part
-(`Jose' Carlos`, `H. -W. Braun`), which it takes for a part of its own.
+for more: that costs a few papers over the line, never a lost one. Exactly the same papers come for
+words and phrases in plain letters, categories, identifiers, DOIs and dates, however joined; more
+for names, beginnings of words, accents as written, words with Greek letters or figures, exact
+words, and `all:`. No name and no exact word excludes anything there.
+
+Five things are lost at arXiv:
+- an accent that a title has and the query hasn't: `Schrodinger` won't bring it to `Schrödinger`;
+- a word that formulas part elsewhere than around Greek letters and figures: `nbody` won't bring it
+  to `$N$body`;
+- the part of a word that no sign parts: `cdm` won't bring it to `ΛCDM`;
+- a DOI that a paper writes in other letters, big or small;
+- a name with a sign at the edge of a part, which it takes for a part of its own: `Jose' Carlos`,
+  `H. -W. Braun`.
 """
 
 from __future__ import annotations
@@ -54,7 +58,8 @@ from digest.query.words import (
 )
 from digest.tex.reader import EDGE, GREEK
 
-_FIRST_MINUTE, _LAST_MINUTE = "198001010000", "299912312359"
+_FIRST_MINUTE = "198001010000"
+_LAST_MINUTE = "299912312359"
 _EVERYTHING = f"submittedDate:[{_FIRST_MINUTE} TO {_LAST_MINUTE}]"
 """What a query that only excludes is taken from: arXiv can't negate a group by itself."""
 
@@ -68,18 +73,19 @@ _FIGURES = re.compile(r"(?<=[^\W\d])(?=\d)|(?<=\d)(?=[^\W\d])")
 _UNSAFE = re.compile(r"[\"\\\[\]\r\n]+")
 
 _SUFFIXES = """
-ability able ably al alism alistic alities ality ally ance ances ancies ancy ant ants ate ated ately ates ating
-ation ational ationally ations ative atively ativeness ativity ator ators bility ble bles bly ed edly eed eli
-ence ences encies ency ent ential entially ently ents er ers es ful fullness fully fulness ial ially ibility
-ible ic ical ically icate icates icating icative ication icities icity ics ied ier ies ily iness ing ingly ings
-ion ional ionally ions ism isms ist istic ists ities ity ive ively iveness ives ivities ivity ization izations
-ize ized izer izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
+ability able ably al alism alistic alities ality ally ance ances ancies ancy ant ants ate ated
+ately ates ating ation ational ationally ations ative atively ativeness ativity ator ators
+bility ble bles bly ed edly eed eli ence ences encies ency ent ential entially ently ents er ers
+es ful fullness fully fulness ial ially ibility ible ic ical ically icate icates icating icative
+ication icities icity ics ied ier ies ily iness ing ingly ings ion ional ionally ions ism isms
+ist istic ists ities ity ive ively iveness ives ivities ivity ization izations ize ized izer
+izers izes izing less lessness logic logical logically logies logy ly ment mental ments ness
 nesses ous ously ousness s sses tion tional tionally tions y
 """
-_ENDINGS = tuple(
-    (suffix[:end], suffix[end:]) for suffix in _SUFFIXES.split() for end in range(1, len(suffix))
-)
+_ENDINGS: list[tuple[str, str]] = []
 """The endings that Porter takes away as what has begun of each, and what follows."""
+for _suffix in _SUFFIXES.split():
+    _ENDINGS += [(_suffix[:end], _suffix[end:]) for end in range(1, len(_suffix))]
 
 
 def to_arxiv(query: Query | Node) -> str:
@@ -92,8 +98,9 @@ def _write(node: Node, *, is_wanted: bool) -> str:
     """Return a node as text. If it is not wanted, it excludes, and must never exclude too much."""
     match node:
         case Condition(prefix, Shape.EXACT, text):  # arXiv knows stems alone, and no stop words
-            if not is_wanted or all(is_stop_word(word.text) for word in split_words(text)):
-                return _EVERYTHING if is_wanted else _NOTHING
+            has_stop_words_alone = all(is_stop_word(word.text) for word in split_words(text))
+            if not is_wanted or has_stop_words_alone:
+                return _write_undecided(is_wanted=is_wanted)
             return _write_condition(intern_condition(prefix, Shape.PHRASE, text), is_wanted=True)
         case Condition():
             return _write_condition(node, is_wanted=is_wanted)
@@ -102,29 +109,43 @@ def _write(node: Node, *, is_wanted: bool) -> str:
         case Or(operands):
             return _pair("OR", [_write(operand, is_wanted=is_wanted) for operand in operands])
         case And(operands):
-            wanted = [
-                _write(part, is_wanted=is_wanted) for part in operands if not isinstance(part, Not)
-            ]
-            negated = [part.operand for part in operands if isinstance(part, Not)]
-            excluded = [_write(operand, is_wanted=not is_wanted) for operand in negated]
-            excluded = [clause for clause in excluded if clause != _NOTHING]
-            base = _pair("AND", wanted or [_EVERYTHING])
-            return f"({base} ANDNOT {_pair('OR', excluded)})" if excluded else base
+            return _write_conjunction(operands, is_wanted=is_wanted)
+
+
+def _write_conjunction(operands: Sequence[Node], *, is_wanted: bool) -> str:
+    wanted: list[str] = []
+    excluded: list[str] = []
+    for operand in operands:
+        if not isinstance(operand, Not):
+            wanted.append(_write(operand, is_wanted=is_wanted))
+            continue
+        clause = _write(operand.operand, is_wanted=not is_wanted)
+        if clause != _NOTHING:
+            excluded.append(clause)
+    base = _pair("AND", wanted or [_EVERYTHING])
+    return f"({base} ANDNOT {_pair('OR', excluded)})" if excluded else base
+
+
+def _write_undecided(*, is_wanted: bool) -> str:
+    """Return a clause for what arXiv can't be asked: here it is decided."""
+    return _EVERYTHING if is_wanted else _NOTHING
 
 
 def _pair(operator: str, operands: Sequence[str]) -> str:
-    """Join operands two by two, halving, so that even long lists nest only a few parentheses deep."""
+    """Join operands two by two, halving, so that even long lists nest only a few deep."""
     if len(operands) == 1:
         return operands[0]
     middle = len(operands) // 2
-    return f"({_pair(operator, operands[:middle])} {operator} {_pair(operator, operands[middle:])})"
+    first = _pair(operator, operands[:middle])
+    second = _pair(operator, operands[middle:])
+    return f"({first} {operator} {second})"
 
 
 def _pair_any(clauses: Iterable[str]) -> str:
     return _pair("OR", list(dict.fromkeys(clauses)))
 
 
-def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: PLR0911 - one for each kind
+def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: PLR0911 - by kind
     match condition.prefix:
         case Prefix.ALL:
             return _write_all(condition, is_wanted=is_wanted)
@@ -138,13 +159,15 @@ def _write_condition(condition: Condition, *, is_wanted: bool) -> str:  # noqa: 
             return _write_category(condition)
         case Prefix.SUBMITTED:
             start, end = split_range(condition.text)
-            return f"submittedDate:[{max(start, _FIRST_MINUTE)} TO {min(end, _LAST_MINUTE)}]"
+            first = max(start, _FIRST_MINUTE)
+            last = min(end, _LAST_MINUTE)
+            return f"submittedDate:[{first} TO {last}]"
         case Prefix.ID | Prefix.DOI as prefix:
             return _write_term(prefix, condition.text)
         case prefix if prefix in WORD_PREFIXES:
             return _write_words(condition, is_wanted=is_wanted)
-        case _:  # arXiv can't be asked: here it is decided
-            return _EVERYTHING if is_wanted else _NOTHING
+        case _:
+            return _write_undecided(is_wanted=is_wanted)
 
 
 def _write_term(prefix: Prefix, text: str) -> str:
@@ -158,60 +181,74 @@ def _write_words(condition: Condition, *, is_wanted: bool) -> str:
     if condition.shape is Shape.PHRASE:
         return _write_spellings(prefix, condition.text, is_wanted=is_wanted)
     words = [word.text for word in split_words(condition.text)]
-    last = []
-    if condition.shape is Shape.BEGINNING:
-        last = [_write_beginning(prefix, words.pop(), is_wanted=is_wanted)]
+    beginning = words.pop() if condition.shape is Shape.BEGINNING else ""
     kept = [word for word in words if not is_stop_word(word)]
-    return _pair(
-        "AND", [*(_write_spellings(prefix, word, is_wanted=is_wanted) for word in kept), *last]
-    )
+    clauses = [_write_spellings(prefix, word, is_wanted=is_wanted) for word in kept]
+    if beginning:
+        clauses.append(_write_beginning(prefix, beginning, is_wanted=is_wanted))
+    return _pair("AND", clauses)
 
 
 def _write_spellings(prefix: Prefix, text: str, *, is_wanted: bool) -> str:
     """Return a word or a phrase as written and, wanted, as arXiv may hold it besides."""
-    return _pair_any(
-        _write_term(prefix, spelling) for spelling in (_spell(text) if is_wanted else (text,))
-    )
+    spellings = _spell(text) if is_wanted else (text,)
+    return _pair_any(_write_term(prefix, spelling) for spelling in spellings)
 
 
 @lru_cache(maxsize=2**10)
 def _spell(text: str) -> Sequence[str]:
-    """Return a text as written, without its accents and, if formulas may be meant, as they may be written."""
+    """Return a text as written, without its accents and, if formulas may be meant, as those may be.
+
+    A formula may be written as one word, in parts, and with Greek letters or their names.
+    """
     words = [word.text for word in split_words(text)]
-    parted = list(map(_part, words))
-    lettered = [[_LETTERS.get(part, part) for part in parts] for parts in parted]
+    parted: list[str] = []
+    lettered: list[list[str]] = []
+    for word in words:
+        parts = _part(word)
+        parted.append(" ".join(parts))
+        lettered.append([_LETTERS.get(part, part) for part in parts])
     spellings = [text, fold(text).strip() or text]
     if lettered != [[fold(word)] for word in words]:
         joined = [word if is_stop_word(word) else read_word(word) for word in words]
         if not any(word.endswith(EDGE) for word in joined):
             spellings.append(" ".join(joined))
-        spellings.append(
-            " ".join(" ".join(part_word(word) or (fold_word(word),)) for word in words)
-        )
-        spellings += (" ".join(map(" ".join, parted)), " ".join(map(" ".join, lettered)))
-        spellings.append(" ".join(map("".join, lettered)))
+        spellings += [
+            " ".join(" ".join(_list_own_parts(word)) for word in words),
+            " ".join(parted),
+            " ".join(map(" ".join, lettered)),
+            " ".join(map("".join, lettered)),
+        ]
     return tuple(dict.fromkeys(spellings))
 
 
+def _list_own_parts(word: str) -> tuple[str, ...]:
+    return part_word(word) or (fold_word(word),)
+
+
 def _part(word: str) -> list[str]:
-    """Return the parts of a word: those it has, and those it may have if a formula is written out: `h0`."""
-    found = part_word(word) or (fold_word(word),)
-    return [
-        name for part in found for run in _FIGURES.split(part) if run for name in part_names(run)
-    ]
+    """Return the parts of a word: those it has, and those of a formula written out, as `h0`."""
+    names: list[str] = []
+    for part in _list_own_parts(word):
+        for run in filter(None, _FIGURES.split(part)):
+            names += part_names(run)
+    return names
 
 
 def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
-    """Return `word*`, beside it other spellings, and words of each shorter stem that `*` alone would miss."""
+    """Return `word*`, its other spellings, and a word of each stem that `*` alone would miss."""
     if not is_wanted:
         return f"{prefix}:{word}*"
-    folded, parts = fold_word(word), _part(word)
-    lettered = "".join(_LETTERS.get(part, part) for part in parts)
-    begun = (letter for name, letter in _LETTERS.items() if name.startswith(folded))
-    clauses = [f"{prefix}:{beginning}*" for beginning in (word, folded, lettered, *begun)]
+    folded = fold_word(word)
+    parts = _part(word)
+    lettered = "".join([_LETTERS.get(part, part) for part in parts])
+    begun = [letter for name, letter in _LETTERS.items() if name.startswith(folded)]
+    beginnings = (word, folded, lettered, *begun)
+    clauses = [f"{prefix}:{beginning}*" for beginning in beginnings]
     if len(parts) > 1:
-        before = _write_spellings(prefix, " ".join(parts[:-1]), is_wanted=True)
-        clauses.append(f"({before} AND {prefix}:{parts[-1]}*)")
+        *earlier, last = parts
+        before = _write_spellings(prefix, " ".join(earlier), is_wanted=True)
+        clauses.append(f"({before} AND {prefix}:{last}*)")
     if prefix in (Prefix.TITLE, Prefix.ABSTRACT, Prefix.ALL):
         clauses += [_write_term(prefix, longer) for longer in find_shorter_stems(word)]
     return _pair_any(clauses)
@@ -221,7 +258,8 @@ def _write_beginning(prefix: Prefix, word: str, *, is_wanted: bool) -> str:
 def find_shorter_stems(beginning: str) -> tuple[str, ...]:
     """Return one word for each stem that doesn't begin so, though some of its words do.
 
-    `operato*` alone would not bring `operators`, whose stem is `oper`; `operator`, asked as a word, does.
+    `operato*` alone would not bring `operators`, whose stem is `oper`; `operator`, asked as a word,
+    does.
     """
     folded = fold(beginning)
     words: dict[str, str] = {}
@@ -233,7 +271,7 @@ def find_shorter_stems(beginning: str) -> tuple[str, ...]:
 
 
 def _write_all(condition: Condition, *, is_wanted: bool) -> str:
-    """Ask arXiv's wider `all:` for what is wanted; exclude only by the fields that we exclude by."""
+    """Ask arXiv's wider `all:` for what is wanted; exclude only by the fields of ours."""
     if not is_wanted:
         parts = [part for part in spread_condition(condition) if part.prefix is not Prefix.AUTHOR]
         return _pair_any(_write_condition(part, is_wanted=False) for part in parts)
@@ -247,31 +285,35 @@ def _write_all(condition: Condition, *, is_wanted: bool) -> str:
 
 
 def _write_author(condition: Condition) -> str:
+    text = condition.text
+    as_arxiv = fold_as_arxiv(fold(text))
     if condition.shape is Shape.BEGINNING:
-        return f"au:{fold_as_arxiv(fold(condition.text))}*"
-    name = NamePattern.parse(condition.text)
-    if (
-        "*" in condition.text and not name.given
-    ):  # then its index is asked for each part as it is written
-        return _write_term(Prefix.AUTHOR, fold_as_arxiv(fold(condition.text)))
-    if len(name.last) == 1 and _PLAIN.fullmatch(name.last[0]) and _PLAIN.fullmatch(name.given[0]):
-        return f"au:{name.last[0]},{name.given[0]}"  # the one form of arXiv's that knows initials
-    return _write_term(Prefix.AUTHOR, condition.text.partition(",")[0])
+        return f"au:{as_arxiv}*"
+    name = NamePattern.parse(text)
+    if "*" in text and not name.given:  # its index is asked for each part as it is written
+        return _write_term(Prefix.AUTHOR, as_arxiv)
+    if len(name.last) == 1:
+        last = name.last[0]
+        given = name.given[0]
+        if _PLAIN.fullmatch(last) and _PLAIN.fullmatch(given):
+            return f"au:{last},{given}"  # the one form of arXiv's that knows initials
+    return _write_term(Prefix.AUTHOR, text.partition(",")[0])
 
 
 def _write_person(condition: Condition) -> str:
-    """Ask for the last name with the first initial, and for both names in any order if all are written out."""
+    """Ask for the last name with the first initial, and for both names in any order if known."""
     person = PersonPattern.parse(condition.text)
-    clauses = []
+    is_plain_initial = _PLAIN_NAME.fullmatch(person.initial) is not None
+    clauses: list[str] = []
     for last in sorted(person.last_names):
-        if len(last) > 1 or not (
-            _PLAIN_NAME.fullmatch(last[0]) and _PLAIN_NAME.fullmatch(person.initial)
-        ):
+        is_one_word = len(last) == 1 and _PLAIN_NAME.fullmatch(last[0]) is not None
+        if not (is_one_word and is_plain_initial):
             clauses.append(_write_term(Prefix.AUTHOR, " ".join(last)))
-        else:
-            clauses.append(f"au:{last[0]},{person.initial}")
-            swapped = (" ".join((*last, *given)) for given in sorted(person.swapped_names))
-            clauses += [_write_term(Prefix.AUTHOR, name) for name in swapped]
+            continue
+        clauses.append(f"au:{last[0]},{person.initial}")
+        for given in sorted(person.swapped_names):
+            name = " ".join((*last, *given))
+            clauses.append(_write_term(Prefix.AUTHOR, name))
     return _pair_any(clauses)
 
 
@@ -282,14 +324,23 @@ def _write_category(condition: Condition) -> str:
         known = [id_ for id_ in taxonomy.CATEGORIES if id_.casefold().startswith(folded)]
         return _pair_any([f"cat:{text}*", *_write_names(known, besides=text)])
     if not taxonomy.is_archive(text):
-        return _pair_any(_write_term(Prefix.CATEGORY, name) for name in taxonomy.names_of(text))
+        names = taxonomy.names_of(text)
+        return _pair_any(_write_term(Prefix.CATEGORY, name) for name in names)
     members = [id_ for id_ in taxonomy.CATEGORIES if taxonomy.archive_of(id_) == text]
-    bare = [f"cat:{text}"] if taxonomy.is_category(text) else []
-    whole = [f"cat:{text}.*"] if any("." in id_ for id_ in members) else []
-    return _pair_any([*bare, *whole, *_write_names(members, besides=f"{text}.")])
+    clauses: list[str] = []
+    if taxonomy.is_category(text):
+        clauses.append(f"cat:{text}")
+    if any("." in id_ for id_ in members):
+        clauses.append(f"cat:{text}.*")
+    return _pair_any([*clauses, *_write_names(members, besides=f"{text}.")])
 
 
 def _write_names(categories: Iterable[str], besides: str) -> list[str]:
-    """Return the other names of categories, but those that begin like the ones already asked for."""
-    names = (name for category in categories for name in taxonomy.names_of(category))
-    return [f"cat:{name}" for name in names if not name.casefold().startswith(besides.casefold())]
+    """Return the other names of categories, but those that begin like the ones asked for."""
+    asked_for = besides.casefold()
+    clauses: list[str] = []
+    for category in categories:
+        names = taxonomy.names_of(category)
+        others = [name for name in names if not name.casefold().startswith(asked_for)]
+        clauses += [f"cat:{name}" for name in others]
+    return clauses

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
 
 from digest.model.taxonomy import ARCHIVES, CATEGORIES, archive_of
 from digest.query.tokens import CURLY_QUOTES
@@ -13,7 +12,7 @@ from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape
 _NEEDS_NO_QUOTES = re.compile(
     rf"(?:[^\s\x00-\x1f\x7f()\"*?+&%,;\[\]{{}}^~=:{CURLY_QUOTES}]|[,;](?=\d))+"
 )
-"""The signs of addresses, of lists and of other tools are quoted, too: see `pasted` and `dialects`."""
+"""The signs of addresses, lists and other tools are quoted, too: see `pasted` and `dialects`."""
 
 
 def needs_quotes(text: str) -> bool:
@@ -23,15 +22,16 @@ def needs_quotes(text: str) -> bool:
 
 def print_condition(condition: Condition) -> str:
     """Return a condition as a clause to read and to parse again: `abs:"tail latency"`."""
+    prefix = condition.prefix
+    shape = condition.shape
     text = condition.text
-    match condition.shape:
-        case Shape.RANGE:
-            return f"{condition.prefix}:[{text}]"
-        case Shape.BEGINNING:
-            return f"{condition.prefix}:{text}*"
-        case shape:
-            quote = '"' * (shape is Shape.PHRASE or needs_quotes(text))
-            return f"{condition.prefix}:{'=' * (shape is Shape.EXACT)}{quote}{text}{quote}"
+    if shape is Shape.RANGE:
+        return f"{prefix}:[{text}]"
+    if shape is Shape.BEGINNING:
+        return f"{prefix}:{text}*"
+    if shape is Shape.PHRASE or needs_quotes(text):
+        text = f'"{text}"'
+    return f"{prefix}:={text}" if shape is Shape.EXACT else f"{prefix}:{text}"
 
 
 def print_tree(node: Node) -> str:
@@ -44,36 +44,55 @@ def print_tree(node: Node) -> str:
         case Or(operands):
             return " OR ".join(map(_print_operand, operands))
         case And(operands):
-            others = operands[1:]
-            joined = (
-                (" ANDNOT ", one.operand) if isinstance(one, Not) else (" AND ", one)
-                for one in others
-            )
-            return _print_operand(operands[0]) + "".join(
-                word + _print_operand(one) for word, one in joined
-            )
+            first, *others = operands
+            printed = _print_operand(first)
+            for one in others:
+                if isinstance(one, Not):
+                    printed += f" ANDNOT {_print_operand(one.operand)}"
+                else:
+                    printed += f" AND {_print_operand(one)}"
+            return printed
 
 
 def _print_operand(node: Node) -> str:
-    return f"({print_tree(node)})" if isinstance(node, And | Or | Not) else print_tree(node)
+    printed = print_tree(node)
+    return printed if isinstance(node, Condition) else f"({printed})"
 
 
 def print_outline(node: Node, before: str = "") -> list[str]:
-    """Return a tree as lines for people, a group's operands below it and further in, `before` the first line."""
+    """Return a tree as lines for people: a group's operands stand below it, further in.
+
+    `before` begins the first line.
+    """
     match node:
         case Condition():
             return [f"{before}{print_condition(node)}"]
         case Not(operand):
             return print_outline(operand, f"{before}not ")
-        case And(operands) | Or(operands):
-            inner = (f"  {line}" for operand in operands for line in print_outline(operand))
-            return [f"{before}{'all' if isinstance(node, And) else 'any'} of", *inner]
+        case And(operands):
+            return [f"{before}all of", *_indent_outlines(operands)]
+        case Or(operands):
+            return [f"{before}any of", *_indent_outlines(operands)]
+
+
+def _indent_outlines(operands: Iterable[Node]) -> Iterator[str]:
+    for operand in operands:
+        for line in print_outline(operand):
+            yield f"  {line}"
 
 
 def measure_nesting(printed: str) -> int:
     """Return how many parentheses are open at once, at most, in a printed tree."""
     outside_quotes = "".join(printed.split('"')[::2])
-    return max(accumulate((sign == "(") - (sign == ")") for sign in outside_quotes), default=0)
+    deepest = 0
+    depth = 0
+    for sign in outside_quotes:
+        if sign == "(":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif sign == ")":
+            depth -= 1
+    return deepest
 
 
 def canonicalise(node: Node) -> Node:
@@ -90,41 +109,56 @@ def canonicalise(node: Node) -> Node:
             inner = canonicalise(operand)
             return inner.operand if isinstance(inner, Not) else Not(inner)
         case And(operands):
-            return _join(And, (canonicalise(operand) for operand in operands))
+            return _join(And, map(canonicalise, operands))
         case Or(operands):
-            return _join(Or, (canonicalise(operand) for operand in operands))
+            return _join(Or, map(canonicalise, operands))
 
 
 def _join(kind: type[And | Or], operands: Iterable[Node]) -> Node:
     distinct: dict[str, Node] = {}
     for operand in operands:
-        for part in operand.operands if isinstance(operand, kind) else (operand,):
+        parts = operand.operands if isinstance(operand, kind) else (operand,)
+        for part in parts:
             distinct[print_tree(part)] = part
-    ordered = sorted(distinct.items(), key=lambda entry: (isinstance(entry[1], Not), entry[0]))
-    return kind(tuple(part for _, part in ordered)) if len(ordered) > 1 else ordered[0][1]
+    wanted = [text for text, part in distinct.items() if not isinstance(part, Not)]
+    negated = [text for text, part in distinct.items() if isinstance(part, Not)]
+    in_order = [distinct[text] for text in (*sorted(wanted), *sorted(negated))]
+    return kind(tuple(in_order)) if len(in_order) > 1 else in_order[0]
 
 
 def can_be_met(node: Node, denied: frozenset[Node] = frozenset()) -> bool:
-    """Whether any paper can meet a canonical tree: none can if no category has that name, or if it denies itself.
+    """Whether any paper can meet a canonical tree.
 
-    What is `denied` must not be met beside it.
+    None can if no category has that name, or if it denies itself. What is `denied` must not be met
+    beside it.
     """
     match node:
-        case Condition(Prefix.CATEGORY, shape, name):
-            all_of_it = Condition(node.prefix, Shape.WORD, archive_of(name))
-            is_meant = str.startswith if shape is Shape.BEGINNING else str.__eq__
-            is_known = any(is_meant(known, name) for known in (*CATEGORIES, *ARCHIVES))
-            return is_known and denied.isdisjoint((node, all_of_it))
+        case Condition(Prefix.CATEGORY, _, name):
+            whole_archive = Condition(Prefix.CATEGORY, Shape.WORD, archive_of(name))
+            return _is_known(node) and denied.isdisjoint((node, whole_archive))
         case And(operands):
-            nots = [part.operand for part in operands if isinstance(part, Not)]
-            denied |= {
-                one for part in nots for one in (part.operands if isinstance(part, Or) else (part,))
-            }
+            denied = denied.union(*map(_list_denied, operands))
             return all(can_be_met(part, denied) for part in operands)
         case Or(operands):
             return any(can_be_met(part, denied) for part in operands)
         case _:
             return node not in denied
+
+
+def _is_known(category: Condition) -> bool:
+    """Tell whether any category or archive has this name, or begins so if that is asked for."""
+    name = category.text
+    if category.shape is not Shape.BEGINNING:
+        return name in CATEGORIES or name in ARCHIVES
+    return any(known.startswith(name) for known in (*CATEGORIES, *ARCHIVES))
+
+
+def _list_denied(node: Node) -> tuple[Node, ...]:
+    """Return what an operand of an AND denies: with an OR each of its operands."""
+    if not isinstance(node, Not):
+        return ()
+    denied = node.operand
+    return denied.operands if isinstance(denied, Or) else (denied,)
 
 
 def print_canonical(node: Node) -> str:

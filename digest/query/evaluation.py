@@ -1,7 +1,7 @@
 """Holds a query against one paper: true if it is meant, with the places that match.
 
-Each condition becomes a closure over what it searches for, each operator a closure over its operands, so
-that a query costs about a microsecond a paper once both are prepared.
+Each condition becomes a closure over what it searches for, each operator a closure over its
+operands, so that a query costs about a microsecond a paper once both are prepared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from digest.query.words import (
 )
 
 _BETWEEN_READINGS: Final = 2**16
-"""How far the numbers of a text's second reading are from the first: farther than any phrase goes."""
+"""How far the numbers of a text's second reading are from the first: farther than a phrase goes."""
 
 TEXTS: Mapping[Prefix, str] = {
     Prefix.TITLE: "title",
@@ -60,13 +60,13 @@ TEXTS: Mapping[Prefix, str] = {
     Prefix.JOURNAL_REF: "journal_ref",
     Prefix.REPORT_NO: "report_no",
 }
-"""The prefixes that search words -> the attribute of an AnalysedPaper (and of a Paper) each searches."""
+"""The prefixes that search words -> the attribute of an AnalysedPaper, and of a Paper, for each."""
 
 STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT))
 
 
 class PlainText:
-    """A raw text with its TeX resolved (`plain`), which remembers where each character came from."""
+    """A raw text with its TeX resolved (`plain`); it remembers where each character came from."""
 
     _parse: ClassVar[staticmethod[[str], Sequence[tex.TexPiece]]] = staticmethod(tex.parse_tex)
 
@@ -81,8 +81,10 @@ class PlainText:
         return list(accumulate(lengths, initial=0))
 
     def find_raw(self, start: int, end: int) -> tuple[int, int]:
-        """Return the raw code points (end exclusive) that show as `start` to `end` of the plain text."""
-        return self._find_raw(start)[0], self._find_raw(end - 1)[1]
+        """Return the raw code points (end exclusive) that show as `start` to `end` of `plain`."""
+        raw_start, _ = self._find_raw(start)
+        _, raw_end = self._find_raw(end - 1)
+        return raw_start, raw_end
 
     def _find_raw(self, place: int) -> tuple[int, int]:
         index = bisect_right(self._starts, place) - 1
@@ -96,8 +98,9 @@ class PlainText:
 class WordText(PlainText):
     """A text searched by words; its plain text has the edges of formulas marked.
 
-    Words are numbered from 0 as they are read whole; stop words take a number too, so that phrases keep their
-    gaps. If any word has parts, the text is numbered a second time with far larger numbers, each part by itself.
+    Words are numbered from 0 as they are read whole; stop words take a number too, so that phrases
+    keep their gaps. If any word has parts, the text is numbered a second time with far larger
+    numbers, each part by itself.
 
     Attributes:
         numbers: term -> the numbers of its words; terms are stems if the field is stemmed.
@@ -125,7 +128,10 @@ class WordText(PlainText):
         places: list[tuple[int, int]] = []
         for start, end in self._places:
             parts = split_parts(self.plain[start:end])
-            places += [(start + part.start, start + part.end) for part in parts] or [(start, end)]
+            if parts:
+                places += [(start + part.start, start + part.end) for part in parts]
+            else:
+                places.append((start, end))
         return places
 
     def _stem_surfaces(self) -> dict[str, list[int]]:
@@ -137,10 +143,10 @@ class WordText(PlainText):
 
     @cached_property
     def _vocabularies(self) -> list[tuple[list[str], dict[str, list[int]]]]:
-        distinct = (
-            [self.surfaces] if self.numbers is self.surfaces else [self.surfaces, self.numbers]
-        )
-        return [(sorted(words), words) for words in distinct]
+        vocabularies = [(sorted(self.surfaces), self.surfaces)]
+        if self.numbers is not self.surfaces:
+            vocabularies.append((sorted(self.numbers), self.numbers))
+        return vocabularies
 
     def find_beginnings(self, beginning: str) -> Iterator[int]:
         """Yield the numbers of the words that begin so, or whose terms do; some perhaps twice."""
@@ -150,29 +156,34 @@ class WordText(PlainText):
 
     def find_words(self, first: int, last: int) -> tuple[int, int]:
         """Return the raw code points from the first numbered word to the end of the last."""
-        before = len(self._places) + _BETWEEN_READINGS
-        if first < before:
-            return self.find_raw(self._places[first][0], self._places[last][1])
-        return self.find_raw(
-            self._parted_places[first - before][0], self._parted_places[last - before][1]
-        )
+        places = self._places
+        before = len(places) + _BETWEEN_READINGS
+        if first >= before:
+            places = self._parted_places
+            first -= before
+            last -= before
+        start, _ = places[first]
+        _, end = places[last]
+        return self.find_raw(start, end)
 
 
 def cut_begun(ordered: Sequence[str], beginning: str) -> Sequence[str]:
     """Return those of some words in order that begin so."""
+
+    def is_past(word: str) -> bool:
+        return not word.startswith(beginning)
+
     first = bisect_left(ordered, beginning)
-    return ordered[
-        first : bisect_left(ordered, 1, first, key=lambda word: not word.startswith(beginning))
-    ]
+    last = bisect_left(ordered, 1, first, key=is_past)
+    return ordered[first:last]
 
 
 def _number_words(words: Sequence[str], left_out: Collection[str]) -> dict[str, list[int]]:
     """Return each word, as it is read whole and parted, with its numbers."""
     numbers: dict[str, list[int]] = {}
-    for first, reading in (
-        (0, map(read_word, words)),
-        (len(words) + _BETWEEN_READINGS, read_parted(words)),
-    ):
+    whole = map(read_word, words)
+    parted = read_parted(words)
+    for first, reading in ((0, whole), (len(words) + _BETWEEN_READINGS, parted)):
         for number, word in enumerate(reading, first):
             if word not in left_out:
                 numbers.setdefault(word, []).append(number)
@@ -193,7 +204,7 @@ class NameText(PlainText):
         self.parts = self.spellings[0]
 
     def find_meant(self, pattern: NamePattern | PersonPattern) -> tuple[int, ...]:
-        """Return which parts a pattern means under either spelling, () if it means somebody else."""
+        """Return which parts a pattern means under either spelling, () if it means another."""
         return next(filter(None, map(pattern.find_parts, self.spellings)), ())
 
     @cached_property
@@ -208,7 +219,8 @@ class NameText(PlainText):
 class AnalysedPaper:
     """A paper with everything that conditions need, each made when first needed and then kept.
 
-    Pass one along when a paper is held against many queries. Five fields are searched by words: see `TEXTS`.
+    Pass one along when a paper is held against many queries. Five fields are searched by words: see
+    `TEXTS`.
     """
 
     title = cached_property(lambda self: WordText(self.paper.title, is_stemmed=True))
@@ -239,7 +251,7 @@ class AnalysedPaper:
 
     @cached_property
     def archives(self) -> dict[str, list[int]]:
-        """Every archive its categories belong to under any of their names -> the categories' indexes."""
+        """Every archive of its categories, under any of their names -> the categories' indexes."""
         every = map(taxonomy.names_of, self.paper.categories)
         return _list_indexes(set(map(taxonomy.archive_of, names)) for names in every)
 
@@ -286,22 +298,20 @@ class Run(NamedTuple):
 
     def is_in(self, numbers: Mapping[str, list[int]]) -> bool:
         """Tell whether a text has them, whose words have these numbers."""
-        terms = self.terms
-        return (
-            terms[0] in numbers if len(terms) == 1 else next(self.find(numbers), None) is not None
-        )
+        if len(self.terms) == 1:
+            return self.terms[0] in numbers
+        return next(self.find(numbers), None) is not None
 
     def find(self, numbers: Mapping[str, list[int]]) -> Iterator[int]:
         """Yield the number of the first of them wherever a text has them all."""
+        found: list[list[int]] = []
         for term in self.terms:
             if term not in numbers:
                 return
-        others = [
-            (numbers[term], place)
-            for term, place in zip(self.terms[1:], self.places[1:], strict=True)
-        ]
-        for first in numbers[self.terms[0]]:
-            if all(first + place in found for found, place in others):
+            found.append(numbers[term])
+        others = list(zip(found[1:], self.places[1:], strict=True))
+        for first in found[0]:
+            if all(first + place in theirs for theirs, place in others):
                 yield first
 
 
@@ -322,14 +332,9 @@ class WordPattern:
     @classmethod
     def compile(cls, condition: Condition, *, is_stemmed: bool) -> WordPattern:
         """Prepare a condition for texts that are stemmed, or are not."""
-        text, shape = condition.text, condition.shape
-        if (
-            shape is Shape.WORD
-            and text.isalnum()
-            and text.isascii()
-            and text.lower() not in STOP_WORDS
-            and not read_named((text,))
-        ):  # as most
+        text = condition.text
+        shape = condition.shape
+        if shape is Shape.WORD and _is_one_plain_word(text):  # as most
             run = Run((text.lower(),), (0,))
             return cls(((run.stem() if is_stemmed else run,),))
         words = cut_words(text)
@@ -337,21 +342,23 @@ class WordPattern:
             return cls((_read_phrase(words, is_exact=True),), is_exact=True)
         beginning = fold_word(words.pop()) if shape is Shape.BEGINNING else ""
         phrases = [words] if shape is Shape.PHRASE else [[word] for word in words]
-        pattern = cls(tuple(filter(None, map(_read_phrase, phrases))), beginning)
+        clauses = tuple(filter(None, map(_read_phrase, phrases)))
+        pattern = cls(clauses, beginning)
         return pattern.stem() if is_stemmed else pattern
 
     def stem(self) -> WordPattern:
         """Return the same for texts that are stemmed."""
-        return WordPattern(
-            tuple(tuple([run.stem() for run in runs]) for runs in self.clauses), self.beginning
-        )
+        clauses = [tuple(map(Run.stem, runs)) for runs in self.clauses]
+        return WordPattern(tuple(clauses), self.beginning)
 
     @property
     def word(self) -> str:
-        """The one term that it searches for; "" if it searches for more, or for a word as written."""
+        """The one term that it searches for; "" if it searches for more, or a word as written."""
         if len(self.clauses) != 1 or self.beginning or self.is_exact:
             return ""
-        terms = [term for run in self.clauses[0] for term in run.terms]
+        terms: list[str] = []
+        for run in self.clauses[0]:
+            terms += run.terms
         return terms[0] if len(terms) == 1 else ""
 
     def is_met(self, text: WordText) -> bool:
@@ -363,37 +370,55 @@ class WordPattern:
         return not self.beginning or next(text.find_beginnings(self.beginning), None) is not None
 
     def find(self, text: WordText) -> list[tuple[int, int]]:
-        """Return every place that meets it, as raw code points, in order; none that lies within another."""
+        """Return every place that meets it, as raw code points, in order; none within another."""
         if not self.is_met(text):
             return []
-        numbers = text.written if self.is_exact else text.numbers
-        found = {
-            (first, first + run.places[-1])
-            for runs in self.clauses
-            for run in runs
-            for first in run.find(numbers)
-        }
-        if self.beginning:
-            found.update((number, number) for number in text.find_beginnings(self.beginning))
         places: list[tuple[int, int]] = []
-        for start, end in sorted(
-            {text.find_words(*place) for place in found}, key=lambda one: (one[0], -one[1])
-        ):
+        for start, end in sorted(self._find_all(text), key=_by_start_and_length):
             if not places or end > places[-1][1]:
                 places.append((start, end))
         return places
+
+    def _find_all(self, text: WordText) -> set[tuple[int, int]]:
+        numbers = text.written if self.is_exact else text.numbers
+        found: set[tuple[int, int]] = set()
+        for run in chain.from_iterable(self.clauses):
+            length = run.places[-1]
+            found.update((first, first + length) for first in run.find(numbers))
+        if self.beginning:
+            found.update((number, number) for number in text.find_beginnings(self.beginning))
+        return {text.find_words(first, last) for first, last in found}
+
+
+def _is_one_plain_word(text: str) -> bool:
+    """Tell whether a text is one word that is read in one way only."""
+    if not text.isalnum() or not text.isascii() or text.lower() in STOP_WORDS:
+        return False
+    return not read_named((text,))
+
+
+def _by_start_and_length(place: tuple[int, int]) -> tuple[int, int]:
+    start, end = place
+    return start, -end
 
 
 def _read_phrase(words: Sequence[str], *, is_exact: bool = False) -> tuple[Run, ...]:
     """Return what is for words side by side: as they are read whole, parted, and named."""
     left_out: Collection[str] = () if is_exact else PLACE_HOLDERS
-    readings = (list(map(read_word, words)), read_parted(words), read_named(words))
-    return tuple([run for words in readings if (run := _read_run(words, left_out)).terms])
+    whole = list(map(read_word, words))
+    readings = (whole, read_parted(words), read_named(words))
+    runs = [_read_run(reading, left_out) for reading in readings]
+    return tuple([run for run in runs if run.terms])
 
 
 def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
-    kept = [place for place, word in enumerate(words) if word not in left_out]
-    return Run(tuple([words[place] for place in kept]), tuple([place - kept[0] for place in kept]))
+    terms: list[str] = []
+    places: list[int] = []
+    for place, word in enumerate(words):
+        if word not in left_out:
+            terms.append(word)
+            places.append(place)
+    return Run(tuple(terms), tuple([place - places[0] for place in places]))
 
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]
@@ -410,68 +435,82 @@ def compile_tree(node: Node) -> Test:
     """Return a function that says whether a paper meets the tree."""
     match node:
         case Condition():
-            tests = list(map(_compile_part, spread_condition(node)))
-            return tests[0] if len(tests) == 1 else lambda paper: any(test(paper) for test in tests)
+            tests = [_compile_part(part) for part in spread_condition(node)]
+            return tests[0] if len(tests) == 1 else _meet_any(tests)
         case Not(operand):
             denied = compile_tree(operand)
             return lambda paper: not denied(paper)
         case And(operands):
-            every = list(map(compile_tree, operands))
+            every = [compile_tree(operand) for operand in operands]
             return lambda paper: all(test(paper) for test in every)
         case Or(operands):
-            some = list(map(compile_tree, operands))
-            return lambda paper: any(test(paper) for test in some)
+            return _meet_any([compile_tree(operand) for operand in operands])
+
+
+def _meet_any(tests: Sequence[Test]) -> Test:
+    return lambda paper: any(test(paper) for test in tests)
 
 
 def _compile_part(condition: Condition) -> Test:
     """Return a function that says whether a paper meets a condition on one field."""
     match condition.prefix:
         case Prefix.AUTHOR | Prefix.PERSON:
-            name = read_name(condition)
-            return lambda paper: any(
-                paper.names[index].find_meant(name) for index in narrow_names(name, paper)
-            )
+            return _compile_name(read_name(condition))
         case Prefix.CATEGORY:
             return lambda paper: bool(find_categories(condition, paper))
         case Prefix.SUBMITTED:
             start, end = split_range(condition.text)
             return lambda paper: start <= paper.submitted_minute <= end
         case prefix if prefix in VALUES:
-            value, list_values = condition.text.casefold(), VALUES[prefix]
+            value = condition.text.casefold()
+            list_values = VALUES[prefix]
             return lambda paper: value in list_values(paper)
         case prefix:
-            field, pattern = (
-                TEXTS[prefix],
-                WordPattern.compile(condition, is_stemmed=prefix in STEMMED),
-            )
+            field = TEXTS[prefix]
+            pattern = WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
             return lambda paper: pattern.is_met(getattr(paper, field))
+
+
+def _compile_name(pattern: NamePattern | PersonPattern) -> Test:
+    def has_author(paper: AnalysedPaper) -> bool:
+        candidates = narrow_names(pattern, paper)
+        return any(paper.names[index].find_meant(pattern) for index in candidates)
+
+    return has_author
 
 
 def read_name(condition: Condition) -> NamePattern | PersonPattern:
     """Return what a condition on authors says of a name."""
+    text = condition.text
     if condition.prefix is Prefix.PERSON:
-        return PersonPattern.parse(condition.text)
-    return NamePattern.parse(condition.text + "*" * (condition.shape is Shape.BEGINNING))
+        return PersonPattern.parse(text)
+    return NamePattern.parse(f"{text}*" if condition.shape is Shape.BEGINNING else text)
 
 
 def narrow_names(pattern: NamePattern | PersonPattern, paper: AnalysedPaper) -> Iterable[int]:
-    """Return the indexes of the authors who may be meant, in order: all if what is asked for is open-ended."""
-    firsts = (
-        pattern.endings
-        if isinstance(pattern, PersonPattern)
-        else (pattern.anywhere or pattern.last)[:1]
-    )
-    if any(first.endswith("*") for first in firsts):
+    """Return in order the indexes of the authors who may be meant: all if a part may go on."""
+    parts: Collection[str]
+    if isinstance(pattern, PersonPattern):
+        parts = pattern.endings
+    else:
+        parts = (pattern.anywhere or pattern.last)[:1]
+    if any(part.endswith("*") for part in parts):
         return range(len(paper.names))
-    return sorted({index for first in firsts for index in paper.name_parts.get(first, ())})
+    indexes: set[int] = set()
+    for part in parts:
+        indexes.update(paper.name_parts.get(part, ()))
+    return sorted(indexes)
 
 
 def find_categories(condition: Condition, paper: AnalysedPaper) -> Sequence[int]:
     """Return which of a paper's categories meet a condition, as their indexes."""
     text = condition.text.casefold()
     if condition.shape is Shape.BEGINNING:
-        begun = (indexes for name, indexes in paper.category_names.items() if name.startswith(text))
-        return sorted({index for indexes in begun for index in indexes})
+        found: set[int] = set()
+        for name, indexes in paper.category_names.items():
+            if name.startswith(text):
+                found.update(indexes)
+        return sorted(found)
     if taxonomy.is_archive(condition.text):
         return paper.archives.get(condition.text, ())
     return paper.category_names.get(text, ())

@@ -3,10 +3,10 @@
     index = PaperIndex(papers)
     for numbers in index.find(queries): ...  # of the papers, from 0 on
 
-Each word, name and value is listed with the papers that have it. A set of papers is an integer whose bits are
-papers: AND, OR and NOT take hardly longer for thousands of papers than for one. What a condition means is found
-once, however many queries have it. Phrases are checked only in papers that have all of their words. The answer
-is that of `matches` for every query and paper.
+Each word, name and value is listed with the papers that have it. A set of papers is an integer
+whose bits are papers: AND, OR and NOT take hardly longer for thousands of papers than for one. What
+a condition means is found once, however many queries have it. Phrases are checked only in papers
+that have all of their words. The answer is that of `matches` for every query and paper.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
-from itertools import chain, compress, count, islice
+from itertools import compress, count, islice
 from operator import attrgetter, or_
 from typing import Any, Final, TypeVar
 
@@ -52,7 +52,6 @@ from digest.tex.tokens import DROPPED
 
 _Said = TypeVar("_Said")
 
-
 _MOST: Final = 4_000
 """Papers on one shelf."""
 
@@ -60,15 +59,18 @@ _HAS_TEX = re.compile(rf"[\\${DROPPED}]")
 _NAME_HAS_TEX = re.compile(rf"[\\${DROPPED}]|--")
 """A dash typed as two hyphens holds the parts of a name together."""
 
-_BLANKS = bytes(
-    ord(chr(code).lower() if chr(code).isalnum() or chr(code) in "_.,;'" else " ")
-    for code in range(128)
-)
-_BLANKS = _BLANKS.ljust(256)
+_ASCII = [chr(code) for code in range(128)]
+_COMPARED = [sign.lower() if sign.isalnum() or sign in "_.,;'" else " " for sign in _ASCII]
+_BLANKS = "".join(_COMPARED).encode().ljust(256)
 """ASCII in lower case; a sign that no word goes on after is a blank."""
 
-_NEXT, _AGAIN, _NOTHING = "\t", "\n", "\v"
-"""Around words, between readings of a text, and instead of what has no word; none is in a word."""
+# What is kept of a text; none of these is in a word.
+_NEXT = "\t"
+"""Around words."""
+_AGAIN = "\n"
+"""Between the readings of a text."""
+_NOTHING = "\v"
+"""Instead of what has no word."""
 
 _MARKS = bytes.maketrans(b"01", b"\0\1")
 
@@ -87,7 +89,8 @@ class PaperIndex:
     """
 
     def __init__(self, papers: Iterable[Paper]) -> None:
-        coming, shared = iter(papers), dict[object, Any]()
+        coming = iter(papers)
+        shared: dict[object, Any] = {}
         self._shelves: list[_Batch] = []
         while some := list(islice(coming, _MOST)):
             self._shelves.append(_Batch(some, shared))
@@ -97,23 +100,30 @@ class PaperIndex:
         searches = [_Search(shelf) for shelf in self._shelves]
         for query in queries:
             tree = query.tree if isinstance(query, Query) else query
-            met = (_list_bits(search.find(tree)) for search in searches)
-            yield [
-                number + place * _MOST for place, numbers in enumerate(met) for number in numbers
-            ]
+            found: list[int] = []
+            for place, search in enumerate(searches):
+                first = place * _MOST
+                found += [first + number for number in _list_bits(search.find(tree))]
+            yield found
 
     def list_texts(self) -> Iterator[list[Sequence[str]]]:
         """Yield the words of each paper's title and abstract, as `read_word` gives them."""
         for shelf in self._shelves:
-            for texts in zip(shelf.texts[Prefix.TITLE], shelf.texts[Prefix.ABSTRACT], strict=True):
-                yield list(map(_split_whole, texts))
+            titles = shelf.texts[Prefix.TITLE]
+            abstracts = shelf.texts[Prefix.ABSTRACT]
+            for title, abstract in zip(titles, abstracts, strict=True):
+                yield [_split_whole(title), _split_whole(abstract)]
 
     def list_words(self, condition: Condition) -> list[str]:
-        """Return the words of titles and abstracts that a condition on one word finds by its stem, in order."""
-        is_stemmed = condition.prefix in (*STEMMED, Prefix.ALL)
-        term = WordPattern.compile(condition, is_stemmed=True).word if is_stemmed else ""
-        fields = (shelf.fields[prefix] for shelf in self._shelves for prefix in STEMMED)
-        return sorted({word for field in fields for word in field.list_words(term)})
+        """Return in order the words of titles and abstracts that one word finds by its stem."""
+        if condition.prefix not in (*STEMMED, Prefix.ALL):
+            return []
+        term = WordPattern.compile(condition, is_stemmed=True).word
+        words: set[str] = set()
+        for shelf in self._shelves:
+            for prefix in STEMMED:
+                words.update(shelf.fields[prefix].list_words(term))
+        return sorted(words)
 
 
 class _Batch:
@@ -122,55 +132,57 @@ class _Batch:
     def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
         self.size = len(papers)
         self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
-        self.fields = {
-            field: _Field(map(read, map(analyse, papers)), shared)
-            for field, read in _VALUES.items()
-        }
+        self.fields: dict[str, _Field] = {}
+        for field, read in _VALUES.items():
+            values = map(read, map(analyse, papers))
+            self.fields[field] = _Field(values, shared)
         self.texts: dict[str, list[str]] = {}
         words = _Words()
         for prefix, name in TEXTS.items():
             texts = [words.read(getattr(paper, name)) for paper in papers]
-            self.fields[prefix] = _Field(
-                map(_split, texts), shared, stem if prefix in STEMMED else None
-            )
+            spell = stem if prefix in STEMMED else None
+            self.fields[prefix] = _Field(map(_split, texts), shared, spell)
             self.texts[prefix] = texts
+        self._list_names(papers, shared)
+
+    def _list_names(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
+        """List each reading of an author's name once, its parts, and whose papers it is on."""
         numbers: dict[str, int] = {}
-        readings = {
-            name: _read_name(name)
-            for paper in papers
-            for name in map(attrgetter("name"), paper.authors)
-        }
-        known = {
-            name: [numbers.setdefault(one, len(numbers)) for one in readings]
-            for name, readings in readings.items()
-        }
+        numbers_of: dict[str, list[int]] = {}
+        authors: list[list[int]] = []
+        for paper in papers:
+            theirs: list[int] = []
+            for author in paper.authors:
+                name = author.name
+                if name not in numbers_of:
+                    readings = _read_name(name)
+                    numbers_of[name] = [numbers.setdefault(one, len(numbers)) for one in readings]
+                theirs += numbers_of[name]
+            authors.append(theirs)
         self.names = list(numbers)
-        by = (
-            chain.from_iterable([known[author.name] for author in paper.authors])
-            for paper in papers
-        )
-        self.papers_by = [papers for _, papers in sorted(_list_places(by, shared).items())]
-        self.fields[Prefix.AUTHOR] = _Field(
-            (name.split(_NEXT) for name in self.names), shared, fold_umlauts
-        )
+        papers_of = _list_places(authors, shared)
+        self.papers_by = [papers_of[number] for number in range(len(numbers))]
+        parts = (name.split(_NEXT) for name in self.names)
+        self.fields[Prefix.AUTHOR] = _Field(parts, shared, fold_umlauts)
 
 
 def _read_name(name: str) -> list[str]:
-    plain = (
-        "".join([piece.text for piece in parse_tex(name)]) if _NAME_HAS_TEX.search(name) else name
-    )
+    plain = name
+    if _NAME_HAS_TEX.search(name):
+        plain = "".join([piece.text for piece in parse_tex(name)])
     return [_NEXT.join(parts) for parts in list_readings(plain) if parts]
 
 
 class _Words(dict[str, str]):
-    """What is between blanks -> its words as they are compared, not yet stemmed; each is read once."""
+    """What is between blanks -> its words as they are compared, not stemmed; each is read once."""
 
     def __init__(self) -> None:
         super().__init__()
         self._parted: dict[str, str] = {}
 
     def __missing__(self, piece: str) -> str:
-        self[piece] = found = self._read(piece)
+        found = self._read(piece)
+        self[piece] = found
         return found
 
     def _read(self, piece: str) -> str:
@@ -183,17 +195,19 @@ class _Words(dict[str, str]):
         return _NEXT.join(map(read_word, words)) if words else _NOTHING
 
     def read(self, raw: str) -> str:
-        """Return a text's words, `_NEXT` around each: read whole and, if any has parts, with these once more."""
-        plain = "".join([piece.text for piece in parse_words(raw)]) if _HAS_TEX.search(raw) else raw
+        """Return a text's words, `_NEXT` around each: read whole and, if any has parts, parted."""
+        plain = raw
+        if _HAS_TEX.search(raw):
+            plain = "".join([piece.text for piece in parse_words(raw)])
         if plain.isascii():
-            plain = plain.encode().translate(_BLANKS).decode().replace(". ", " ").replace(", ", " ")
+            plain = plain.encode().translate(_BLANKS).decode()
+            plain = plain.replace(". ", " ").replace(", ", " ")
         pieces = plain.split()
-        text = _enclose(map(self.__getitem__, pieces)) if pieces else ""
+        whole = _enclose(map(self.__getitem__, pieces)) if pieces else ""
         if self._parted.keys().isdisjoint(pieces):
-            return text
-        return (
-            text + _AGAIN + _enclose([self._parted.get(piece) or self[piece] for piece in pieces])
-        )
+            return whole
+        parted = [self._parted.get(piece) or self[piece] for piece in pieces]
+        return whole + _AGAIN + _enclose(parted)
 
 
 def _enclose(words: Iterable[str]) -> str:
@@ -203,7 +217,10 @@ def _enclose(words: Iterable[str]) -> str:
 
 def _split(text: str) -> Sequence[str]:
     """Return the words of a text, of all its readings."""
-    return text[1:-1].replace(f"{_NEXT}{_AGAIN}{_NEXT}", _NEXT).split(_NEXT) if text else ()
+    if not text:
+        return ()
+    as_one = text[1:-1].replace(f"{_NEXT}{_AGAIN}{_NEXT}", _NEXT)
+    return as_one.split(_NEXT)
 
 
 def _split_whole(text: str) -> Sequence[str]:
@@ -216,11 +233,18 @@ def read_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
 
 
 def _stem_text(text: str) -> str:
-    return _AGAIN.join([_enclose(map(stem, one[1:-1].split(_NEXT))) for one in text.split(_AGAIN)])
+    stemmed: list[str] = []
+    for reading in text.split(_AGAIN):
+        words = reading[1:-1].split(_NEXT)
+        stemmed.append(_enclose(map(stem, words)))
+    return _AGAIN.join(stemmed)
 
 
 class _Field:
-    """What is said in one field, and in which papers or names; `spell` gives the term that finds a word."""
+    """What is said in one field, and in which papers or names.
+
+    `spell` gives the term that finds a word.
+    """
 
     def __init__(
         self,
@@ -229,12 +253,16 @@ class _Field:
         spell: Callable[[str], str] | None = None,
     ) -> None:
         self.places = _list_places(said, shared)
-        self._spell, words = spell, dict[str, str]()
-        for word, term in zip(self.places, map(spell, self.places), strict=True) if spell else ():
+        self._spell = spell
+        self._words: dict[str, str] = {}
+        if spell is None:
+            return
+        words: dict[str, str] = {}
+        for word, term in zip(self.places, map(spell, self.places), strict=True):
             words[term] = f"{words[term]}{_NEXT}{word}" if term in words else word
-        self._words = {
-            shared.setdefault(term, term): found for term, found in words.items() if found != term
-        }
+        for term, found in words.items():
+            if found != term:
+                self._words[shared.setdefault(term, term)] = found
 
     @cached_property
     def _ordered(self) -> tuple[list[str], list[str]]:
@@ -247,16 +275,18 @@ class _Field:
     def list_words(self, term: str) -> Sequence[str]:
         if term in self._words:
             return self._words[term].split(_NEXT)
-        return (
-            (term,)
-            if term in self.places and (self._spell is None or self._spell(term) == term)
-            else ()
-        )
+        if term not in self.places:
+            return ()
+        is_own_term = self._spell is None or self._spell(term) == term
+        return (term,) if is_own_term else ()
 
     def find_begun(self, beginning: str) -> bytes:
-        """Return where a word is said that begins so, or whose term does; some places perhaps twice."""
+        """Return where a word is said that begins so, or whose term does; some places twice."""
         words, terms = (cut_begun(ordered, beginning) for ordered in self._ordered)
-        return self._gather(chain(words, *(self._words[term].split(_NEXT) for term in terms)))
+        found = list(words)
+        for term in terms:
+            found += self._words[term].split(_NEXT)
+        return self._gather(found)
 
     def _gather(self, words: Iterable[str]) -> bytes:
         return b"".join(map(self.places.__getitem__, words))
@@ -268,18 +298,23 @@ def _list_places(said: Iterable[Iterable[_Said]], shared: dict[object, Any]) -> 
     for number, words in enumerate(said):
         for word in set(words):
             places[word].append(number)
-    packed = ((word, array("I", numbers).tobytes()) for word, numbers in places.items())
-    return {
-        shared.setdefault(word, word): shared.setdefault(numbers, numbers)
-        for word, numbers in packed
-    }
+    share = shared.setdefault
+    packed_places: dict[_Said, bytes] = {}
+    for word, numbers in places.items():
+        packed = array("I", numbers).tobytes()
+        packed_places[share(word, word)] = share(packed, packed)
+    return packed_places
 
 
 class _Search:
-    """Finds which papers of a shelf some queries mean, as the bits of a number; it remembers every answer."""
+    """Finds which papers of a shelf some queries mean, as the bits of a number.
+
+    It remembers every answer.
+    """
 
     def __init__(self, shelf: _Batch) -> None:
-        self._shelf, self._fields = shelf, shelf.fields
+        self._shelf = shelf
+        self._fields = shelf.fields
         self._everywhere = (1 << shelf.size) - 1
         self._met: dict[Condition, int] = {}
         self._with_term: dict[tuple[str, str], int] = {}
@@ -290,7 +325,8 @@ class _Search:
         match node:
             case Condition():
                 if node not in self._met:
-                    self._met[node] = reduce(or_, map(self._find_part, spread_condition(node)))
+                    parts = spread_condition(node)
+                    self._met[node] = reduce(or_, map(self._find_part, parts))
                 return self._met[node]
             case Not(operand):
                 return self._everywhere ^ self.find(operand)
@@ -308,23 +344,23 @@ class _Search:
         return found
 
     def _find_part(self, condition: Condition) -> int:
-        prefix, text = condition.prefix, condition.text
+        prefix = condition.prefix
+        text = condition.text
         if prefix in TEXTS:
             return self._find_words(condition)
         if prefix in (Prefix.AUTHOR, Prefix.PERSON):
             return self._find_people(condition)
         if prefix is Prefix.SUBMITTED:
-            start, end = map(int, split_range(text))
-            return _join_bits(
-                number
-                for number, minute in enumerate(self._shelf.minutes)
-                if start <= minute <= end
-            )
+            return self._find_submitted(*map(int, split_range(text)))
         if condition.shape is Shape.BEGINNING:
             return _unpack(self._fields[prefix].find_begun(text.casefold()))
         if prefix is Prefix.CATEGORY and taxonomy.is_archive(text):
             return self._find_term(_ARCHIVE, text)
         return self._find_term(prefix, text.casefold())
+
+    def _find_submitted(self, start: int, end: int) -> int:
+        minutes = enumerate(self._shelf.minutes)
+        return _join_bits(number for number, minute in minutes if start <= minute <= end)
 
     def _find_term(self, field: str, term: str) -> int:
         if (field, term) not in self._with_term:
@@ -334,24 +370,27 @@ class _Search:
     def _find_words(self, condition: Condition) -> int:
         prefix = condition.prefix
         pattern = WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
-        found = self._require(
-            reduce(or_, [self._find_run(prefix, run, is_exact=pattern.is_exact) for run in runs])
-            for runs in pattern.clauses
-        )
-        if pattern.beginning and found:
+        is_exact = pattern.is_exact
+        found = self._everywhere
+        for runs in pattern.clauses:
+            found &= reduce(or_, [self._find_run(prefix, run, is_exact=is_exact) for run in runs])
+            if not found:
+                return found
+        if pattern.beginning:
             found &= _unpack(self._fields[prefix].find_begun(pattern.beginning))
         return found
 
     def _find_run(self, prefix: Prefix, run: Run, *, is_exact: bool) -> int:
-        places = self._fields[prefix].places
-        found = self._require(
-            _unpack(places.get(term, b"")) if is_exact else self._find_term(prefix, term)
-            for term in run.terms
-        )
+        if is_exact:
+            places = self._fields[prefix].places
+            found = self._require(_unpack(places.get(term, b"")) for term in run.terms)
+        else:
+            found = self._require(self._find_term(prefix, term) for term in run.terms)
         if not found or len(run.terms) == 1:
             return found
         has_run = _look_for(run)
-        read = self._shelf.texts[prefix].__getitem__ if is_exact else partial(self._read, prefix)
+        texts = self._shelf.texts[prefix]
+        read = texts.__getitem__ if is_exact else partial(self._read, prefix)
         return _join_bits(number for number in _list_bits(found) if has_run(read(number)))
 
     def _read(self, prefix: Prefix, number: int) -> str:
@@ -363,32 +402,37 @@ class _Search:
         return self._stemmed[prefix, number]
 
     def _find_people(self, condition: Condition) -> int:
-        pattern, names = read_name(condition), self._shelf.names
+        pattern = read_name(condition)
         if isinstance(pattern, PersonPattern):
             found = set[int]().union(*map(self._find_names, pattern.endings))
         else:
             given = (part for part in pattern.given if len(part) > 1)
-            found = set.intersection(
-                *map(self._find_names, (*pattern.anywhere, *pattern.last, *given))
-            )
+            parts = (*pattern.anywhere, *pattern.last, *given)
+            found = set.intersection(*map(self._find_names, parts))
         if isinstance(pattern, PersonPattern) or pattern.last:  # it matters where each part is
+            names = self._shelf.names
             found = {number for number in found if pattern.find_parts(names[number].split(_NEXT))}
         return _unpack(b"".join(map(self._shelf.papers_by.__getitem__, found)))
 
     def _find_names(self, part: str) -> set[int]:
         """Return the names with a part; a star ends one that may go on."""
         if part not in self._with_part:
-            names, begun = self._fields[Prefix.AUTHOR], list_spellings(part[:-1])
-            packed = (
-                b"".join(map(names.find_begun, begun)) if part.endswith("*") else names.find(part)
-            )
+            names = self._fields[Prefix.AUTHOR]
+            if part.endswith("*"):
+                begun = list_spellings(part[:-1])
+                packed = b"".join(map(names.find_begun, begun))
+            else:
+                packed = names.find(part)
             self._with_part[part] = set(memoryview(packed).cast("I"))
         return self._with_part[part]
 
 
 def _list_bits(papers: int) -> Iterable[int]:
     """Return which bits of a number are set, in growing order."""
-    return compress(count(), f"{papers:b}"[::-1].encode().translate(_MARKS)) if papers else ()
+    if not papers:
+        return ()
+    lowest_first = f"{papers:b}"[::-1]
+    return compress(count(), lowest_first.encode().translate(_MARKS))
 
 
 def _join_bits(numbers: Iterable[int]) -> int:
@@ -400,7 +444,7 @@ def _unpack(packed: bytes) -> int:
 
 
 def _look_for(run: Run) -> Callable[[str], bool]:
-    """Return a check whether a text has the words of a run at their distances, in one of its readings."""
+    """Return a check whether a text has the words of a run at their distances, in one reading."""
     if run.places[-1] == len(run.terms) - 1:
         side_by_side = _enclose(run.terms)
         return lambda text: side_by_side in text
@@ -409,8 +453,10 @@ def _look_for(run: Run) -> Callable[[str], bool]:
     def is_met(text: str) -> bool:
         for reading in text.split(_AGAIN):
             words = reading[1:-1].split(_NEXT)
-            for start in [place for place, word in enumerate(words) if word == first]:
-                if [words[start + far] for far in distances if start + far < len(words)] == others:
+            starts = [place for place, word in enumerate(words) if word == first]
+            for start in starts:
+                places = [start + far for far in distances]
+                if places[-1] < len(words) and [words[place] for place in places] == others:
                     return True
         return False
 

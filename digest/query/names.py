@@ -1,10 +1,11 @@
 """People's names: cut into their parts, and compared as arXiv's author search does.
 
-A name's parts are its words in lower case without accents; hyphens and apostrophes hold together, dots
-and commas part (`J.-P. Serre` → `j-p`, `serre`). Several words must all be parts of one name, in any
-order; `Last, F` compares the last name and how the first ones begin.
+A name's parts are its words in lower case without accents; hyphens and apostrophes hold together,
+dots and commas part (`J.-P. Serre` → `j-p`, `serre`). Several words must all be parts of one name,
+in any order; `Last, F` compares the last name and how the first ones begin.
 
-An e that only spells an umlaut doesn't count: Mueller, Müller and Muller are one. See `fold_umlauts`.
+An e that only spells an umlaut doesn't count: Mueller, Müller and Muller are one. See
+`fold_umlauts`.
 """
 
 from __future__ import annotations
@@ -36,17 +37,25 @@ _WRITTEN_OUT = str.maketrans(
 GENERATIONS = frozenset(("jr", "sr", "ii", "iii", "iv"))
 """What may follow a last name without being one."""
 
-PARTICLES = frozenset(
-    "af av da das de dei del della den der des di do dos du het la las le lo los "  # noqa: SIM905  # thirty quoted words read worse
-    "ten ter van vande vanden vander vom von zu zum zur".split()
-)
-"""What begins a last name of several words; `ben`, `bin` and `al` do not, being given names as often."""
+_PARTICLES = """
+af av da das de dei del della den der des di do dos du het la las le lo los
+ten ter van vande vanden vander vom von zu zum zur
+"""
+PARTICLES = frozenset(_PARTICLES.split())
+"""What begins a last name of several words; `ben`, `bin` and `al` are given names as often."""
 
 _FIRST_IDEOGRAPH = "\u2e80"
 """From here on one sign is a whole name, not the first letter of one."""
 
 SEVERAL = re.compile(
-    r"(?i);|\s(?:and|&)\s|\bet\.? al\b|\b[/+|&]\b|(?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}"
+    r"""
+    ;
+    | \s(?:and|&)\s                                     # Lindquell and Serre
+    | \bet\.?[ ]al\b                                    # Lindquell et al
+    | \b[/+|&]\b                                        # Lindquell/Serre
+    | (?:,(?!\s*(?:[js]r|i+v?)\b)\s*\w[^,]*){2,}        # Lindquell, Keiko, Serre; but: Smith, J, Jr
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 """What may be between two names or after one, and within none."""
 
@@ -77,49 +86,62 @@ class NamePart:
 
 def split_name(name: str) -> tuple[NamePart, ...]:
     """Cut a plain name into its parts, in order."""
-    return tuple(
-        NamePart(fold(match[0].replace(".", "")), match.start(), match.end())
-        for match in _part_pattern().finditer(name.translate(_ONE_SPELLING))
-    )
+    parts: list[NamePart] = []
+    for found in _part_pattern().finditer(name.translate(_ONE_SPELLING)):
+        text = fold(found[0].replace(".", ""))
+        parts.append(NamePart(text, found.start(), found.end()))
+    return tuple(parts)
 
 
 def list_parts(name: str) -> list[str]:
-    """Return the folded parts of a plain name, in order: those of `split_name`, without their places."""
+    """Return the folded parts of a plain name, in order: those of `split_name` without places."""
     return [part.text for part in split_name(name)]
 
 
 def list_readings(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the folded parts of a plain name, and beside them those with its umlauts written out."""
-    return tuple(
-        dict.fromkeys(
-            tuple(list_parts(spelling)) for spelling in dict.fromkeys((name, write_out(name)))
-        )
-    )
+    """Return the folded parts of a plain name, and those with its umlauts written out."""
+    as_printed = tuple(list_parts(name))
+    written_out = write_out(name)
+    if written_out == name:
+        return (as_printed,)
+    parts = tuple(list_parts(written_out))
+    return (as_printed,) if parts == as_printed else (as_printed, parts)
 
 
 @lru_cache(maxsize=2**14)
 def fold_umlauts(part: str) -> str:
-    """Return a folded part of a name with ae, oe and ue as a, o and u: the one spelling of ä, ö and ü.
+    """Return a folded part of a name with ae, oe and ue as a, o and u.
+
+    That is the one spelling of ä, ö and ü.
 
     arXiv's index does so in any place, and makes Xue one with Xu, Michael one with Michal. Here a
-    consonant or u must follow (not `Xue`), no vowel, q, x or y precede (not `Bauer`), and a last -el or
-    -ez stays (`Páez`).
+    consonant or u must follow (not `Xue`), no vowel, q, x or y precede (not `Bauer`), and a last
+    -el or -ez stays (`Páez`).
     """
     return _UMLAUTS.sub(r"\1", part)
 
 
 def write_out(name: str) -> str:
-    """Return a name with its ä, ö, ü and ø written out: who is printed so is called so under both spellings."""
-    return name if name.isascii() else unicodedata.normalize("NFC", name).translate(_WRITTEN_OUT)
+    """Return a name with its ä, ö, ü and ø written out.
+
+    Who is printed with an umlaut is called so under both spellings.
+    """
+    if name.isascii():
+        return name
+    return unicodedata.normalize("NFC", name).translate(_WRITTEN_OUT)
 
 
 def fold_as_arxiv(part: str) -> str:
-    """Return a folded part as arXiv's index spells it: Germans' ae, oe and ue, Scandinavians' aa, ao and oo."""
-    return _DOUBLED.sub(r"\1\2", _EVERY_UMLAUT.sub(r"\1", part))
+    """Return a folded part as arXiv's index spells it.
+
+    It shortens Germans' ae, oe and ue, and Scandinavians' aa, ao and oo.
+    """
+    without_e = _EVERY_UMLAUT.sub(r"\1", part)
+    return _DOUBLED.sub(r"\1\2", without_e)
 
 
 def list_spellings(part: str) -> tuple[str, ...]:
-    """Return a folded part, and beside it how `fold_umlauts` spells it: a beginning is searched for in both."""
+    """Return a folded part, and how `fold_umlauts` spells it: a beginning is searched in both."""
     return tuple(dict.fromkeys((part, fold_umlauts(part))))
 
 
@@ -128,21 +150,27 @@ def spell_name(text: str) -> str:
 
     Lower case with accents, parts separated by blanks; `smith_j` and `Smith,J` become `smith, j`.
     """
-    every = list(map(spell_parts, text.replace("_", " ").split(",")))
-    pieces = [
-        parts for parts in every if len(every) == 1 or not is_generation("".join(parts))
-    ] or every
-    last_parts, given_parts = (*pieces, [], [])[:2]
-    if "," not in text and "_" in text and len(last_parts) > 1 and len(last_parts[-1]) == 1:
+    pieces = [spell_parts(piece) for piece in text.replace("_", " ").split(",")]
+    if len(pieces) > 1:
+        # `Smith, Jr., J` is `Smith, J`; if all pieces are generations, one must be the name.
+        pieces = [piece for piece in pieces if not is_generation("".join(piece))] or pieces
+    last_parts = pieces[0]
+    given_parts = pieces[1] if len(pieces) > 1 else []
+    is_arxiv_form = "_" in text and "," not in text
+    if is_arxiv_form and len(last_parts) > 1 and len(last_parts[-1]) == 1:
         given_parts = [last_parts.pop()]
-    both = (" ".join(last_parts), " ".join(given_parts))
-    return ", ".join(both) if all(both) else "".join(both)
+    names = (" ".join(last_parts), " ".join(given_parts))
+    return ", ".join(names) if all(names) else "".join(names)
 
 
 def spell_parts(text: str) -> list[str]:
     """Return a name's parts in lower case with accents, in order; one may end with a `*`."""
-    found = _part_pattern(r"\*?").finditer(text.lower().translate(_ONE_SPELLING))
-    return [unicodedata.normalize("NFC", match[0].replace(".", "")) for match in found]
+    written = text.lower().translate(_ONE_SPELLING)
+    parts: list[str] = []
+    for found in _part_pattern(r"\*?").finditer(written):
+        part = found[0].replace(".", "")
+        parts.append(unicodedata.normalize("NFC", part))
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +178,8 @@ class NamePattern:
     """What a query says of one author, from the spelling `spell_name` gives.
 
     Attributes:
-        anywhere: parts the name must have, in any order; a trailing `*` is for any ending. Whole parts are
-            spelled by `fold_umlauts`, here as in the other parts.
+        anywhere: parts the name must have, in any order; a trailing `*` is for any ending. Whole
+            parts are spelled by `fold_umlauts`, here as in the other parts.
         last: parts the last name must end with.
         given: how the first names must begin, one after the other: an initial, or a whole name.
     """
@@ -163,13 +191,12 @@ class NamePattern:
     @classmethod
     def parse(cls, spelling: str) -> NamePattern:
         """Read a name as `spell_name` writes it."""
-        last, comma, given = spelling.partition(",")
-        parts = tuple(map(_read_part, last.split()))
-        return (
-            cls(last=parts, given=tuple(map(_read_part, given.split())))
-            if comma
-            else cls(anywhere=parts)
-        )
+        before, comma, after = spelling.partition(",")
+        parts = tuple(map(_read_part, before.split()))
+        if not comma:
+            return cls(anywhere=parts)
+        given = tuple(map(_read_part, after.split()))
+        return cls(last=parts, given=given)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
         """Return which parts of a folded name are meant, () if the name is another one."""
@@ -216,7 +243,7 @@ class UnclearPerson(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person's name as a query spells it: lower case with accents, particles with the last name."""
+    """A person's name as a query spells it: in lower case, particles with the last name."""
 
     given: tuple[str, ...]
     last: tuple[str, ...]
@@ -225,24 +252,21 @@ class Person:
     def parse(cls, text: str) -> Self:
         """Read `Keiko M. Lindquell`, `Lindquell, Keiko M.` or arXiv's `Lindquell_K`.
 
-        Without a comma the last word is the last name, and particles before it belong to it; the comma
-        is for last names of several words, or of one letter: `García Márquez, Gabriel`; `E, Weinan`.
+        Without a comma the last word is the last name, and particles before it belong to it; the
+        comma is for last names of several words, or of one letter: `García Márquez, Gabriel`;
+        `E, Weinan`.
         """
         _refuse_unclear(text)
-        pieces = [
-            list(_drop_generation(spell_parts(piece)))
-            for piece in text.replace("_", " ").split(",")
-        ]
-        match [piece for piece in pieces if piece]:
+        pieces: list[list[str]] = []
+        for piece in text.replace("_", " ").split(","):
+            parts = list(_drop_generation(spell_parts(piece)))
+            if parts:
+                pieces.append(parts)
+        match pieces:
             case [[_]] | []:
                 raise UnclearPerson(f"{text.strip()!r} is not a full name")
-            case [parts] if (
-                "_" in text and _is_initial(fold(parts[-1])) and _drop_generation(parts[:-1])
-            ):
-                given, last = parts[-1:], list(_drop_generation(parts[:-1]))
             case [parts]:
-                start = _find_last_name(parts)
-                given, last = parts[:start], parts[start:]
+                given, last = _part_name(parts, is_arxiv_form="_" in text)
             case [last, given]:
                 last, given = _move_particles(last, given)
                 if not given:
@@ -251,21 +275,25 @@ class Person:
                     return cls(tuple(given), tuple(last))
             case _:
                 raise UnclearPerson(f"{text.strip()!r} is more than one name")
-        if len(last) == 1 and _is_initial(fold(last[0])):
-            letter, others = last[0].upper(), " ".join(given).title()
+        if _is_one_letter(last):
+            letter = last[0].upper()
+            others = " ".join(given).title()
             raise UnclearPerson(
-                f"{last[0]!r} needs a comma to be a last name: {others}, {letter} or {letter}, {others}"
+                f"{last[0]!r} needs a comma to be a last name: "
+                f"{others}, {letter} or {letter}, {others}"
             )
         return cls(tuple(given), tuple(last))
 
     @property
     def text(self) -> str:
-        """The one spelling: as printed if that is read back as the same person, else `last, given`."""
+        """The one spelling: as printed if that is read back as the same person."""
         parts = [*self.given, *self.last]
-        is_short = len(self.last) == 1 and _is_initial(fold(self.last[0]))
-        if _find_last_name(parts) == len(self.given) and not is_short:
+        is_read_back = _find_last_name(parts) == len(self.given)
+        if is_read_back and not _is_one_letter(self.last):
             return " ".join(parts)
-        return f"{' '.join(self.last)}, {' '.join(self.given)}"
+        last = " ".join(self.last)
+        given = " ".join(self.given)
+        return f"{last}, {given}"
 
 
 def _refuse_unclear(text: str) -> None:
@@ -275,8 +303,22 @@ def _refuse_unclear(text: str) -> None:
         raise UnclearPerson("A full name cannot have a *")
     if SEVERAL.search(text):
         raise UnclearPerson(f"{word!r} is more than one name")
-    if len(word) > 1 and word.isalpha() and all(letter >= _FIRST_IDEOGRAPH for letter in word):
+    is_of_ideographs = all(letter >= _FIRST_IDEOGRAPH for letter in word)
+    if len(word) > 1 and word.isalpha() and is_of_ideographs:
         raise UnclearPerson(f"{word!r} needs a space between given and last name")
+
+
+def _part_name(parts: list[str], *, is_arxiv_form: bool) -> tuple[list[str], list[str]]:
+    """Return the given names and the last name of a name without a comma."""
+    before = list(_drop_generation(parts[:-1]))
+    if is_arxiv_form and before and _is_initial(fold(parts[-1])):  # `Lindquell_K`
+        return parts[-1:], before
+    start = _find_last_name(parts)
+    return parts[:start], parts[start:]
+
+
+def _is_one_letter(last: Sequence[str]) -> bool:
+    return len(last) == 1 and _is_initial(fold(last[0]))
 
 
 def _drop_generation(name: Sequence[str]) -> Sequence[str]:
@@ -287,9 +329,13 @@ def _drop_generation(name: Sequence[str]) -> Sequence[str]:
 
 
 def _move_particles(last: list[str], given: list[str]) -> tuple[list[str], list[str]]:
-    """Return last and given names, particles after the given ones moved to the last: `Gogh, Vincent van`."""
+    """Return last and given names, particles after the given ones moved to the last.
+
+    As in `Gogh, Vincent van`.
+    """
     while len(given) > 1 and fold(given[-1]) in PARTICLES:
-        last, given = [given[-1], *last], list(_drop_generation(given[:-1]))
+        last = [given[-1], *last]
+        given = list(_drop_generation(given[:-1]))
     return last, given
 
 
@@ -307,23 +353,29 @@ class PersonPattern:
     Attributes:
         given: given names and initials, folded.
         initial: how the first given name begins, folded.
-        last_names: the last name under each form it may have: parts with blanks and hyphens between, spelled
-            by `fold_umlauts`.
-        swapped_names: given names, spelled so too, that may follow the last name; none if only initials are
-            known.
+        last_names: the last name under each form it may have: parts with blanks and hyphens
+            between, spelled by `fold_umlauts`.
+        swapped_names: given names, spelled so too, that may follow the last name; none if only
+            initials are known.
     """
 
     __slots__ = ("given", "initial", "last_names", "swapped_names")
 
     def __init__(self, person: Person) -> None:
-        self.given = given = tuple(map(fold, person.given))
-        self.initial = given[0][:1]
+        self.given = tuple(map(fold, person.given))
+        self.initial = self.given[0][:1]
         last = tuple(map(fold, person.last))
-        self.last_names = frozenset(map(_spell, (last, *_tie(tuple(_split_hyphens(last))))))
-        written_out = tuple(part for part in given if not _is_initial(part))
+        words_of_last = tuple(_split_hyphens(last))
+        self.last_names = frozenset(map(_spell, (last, *_tie(words_of_last))))
+        self.swapped_names = self._list_swapped_names()
+
+    def _list_swapped_names(self) -> frozenset[tuple[str, ...]]:
+        if _is_initial(self.given[0]):
+            return frozenset()
+        written_out = tuple(part for part in self.given if not _is_initial(part))
         words = tuple(_split_hyphens(written_out))
         forms = (written_out, words, ("-".join(words),), ("".join(words),))
-        self.swapped_names = frozenset(() if _is_initial(given[0]) else map(_spell, forms))
+        return frozenset(map(_spell, forms))
 
     @classmethod
     def parse(cls, spelling: str) -> Self:
@@ -332,7 +384,7 @@ class PersonPattern:
 
     @property
     def endings(self) -> frozenset[str]:
-        """Parts one of which every form of the name has: only texts with these can have the name."""
+        """Parts of which every form of the name has one: only texts with these can have it."""
         return frozenset(last[-1] for last in self.last_names)
 
     def find_parts(self, name: Sequence[str]) -> tuple[int, ...]:
@@ -344,15 +396,20 @@ class PersonPattern:
         whole = _spell(parts)
         for last in self.last_names:
             given = parts[: -len(last)]
-            is_last = whole[len(given) :] == last and not (
-                len(given) > 1 and given[-1] in PARTICLES
-            )
-            if given and is_last and are_compatible(self.given, given):
+            if not given or whole[len(given) :] != last:
+                continue
+            has_particle = len(given) > 1 and given[-1] in PARTICLES
+            if not has_particle and are_compatible(self.given, given):
                 return True
-        return any(
-            whole[: len(last)] == last and whole[len(last) :] in self.swapped_names
-            for last in self.last_names
-        )
+        return self._is_swapped(whole)
+
+    def _is_swapped(self, whole: tuple[str, ...]) -> bool:
+        """Tell whether a name is printed with the last name first."""
+        for last in self.last_names:
+            end = len(last)
+            if whole[:end] == last and whole[end:] in self.swapped_names:
+                return True
+        return False
 
 
 def _spell(parts: Iterable[str]) -> tuple[str, ...]:
@@ -360,12 +417,17 @@ def _spell(parts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _tie(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield every way to tie words by hyphens: `a b`, `a-b`; of very long names only all or none."""
+    """Yield every way to tie words by hyphens: `a b`, `a-b`; for long names only all or none."""
     if len(parts) > _MOST_TIED:
-        yield from (parts, ("-".join(parts),))
+        yield parts
+        yield ("-".join(parts),)
         return
-    for ties in itertools.product(" -", repeat=len(parts) - 1):
-        yield tuple("".join(map("".join, zip(parts, (*ties, ""), strict=True))).split(" "))
+    first, *others = parts
+    for signs in itertools.product(" -", repeat=len(others)):
+        tied = first
+        for sign, part in zip(signs, others, strict=True):
+            tied += sign + part
+        yield tuple(tied.split(" "))
 
 
 def _split_hyphens(parts: Iterable[str]) -> Iterator[str]:
@@ -391,28 +453,29 @@ _Reading = tuple[_Given, ...]
 
 @lru_cache(maxsize=2**12)
 def _read_given(parts: tuple[str, ...]) -> frozenset[_Reading]:
-    """Return every way to count given names: hyphenated ones as one or several, `jp` as `j`, `p`."""
-    as_one = list(map(_take_as_one, parts))
-    parted = [
-        _Given(fold_umlauts(word), begins=index == 0)
-        for part in parts
-        for index, word in enumerate(part.split("-"))
-    ]
-    spread = [one for name in as_one for one in _spread_initials(name)]
+    """Return every way to count given names: hyphenated as one or several, `jp` as `j`, `p`."""
+    as_one = [_take_as_one(part) for part in parts]
+    parted: list[_Given] = []
+    spread: list[_Given] = []
+    for part, name in zip(parts, as_one, strict=True):
+        first, *others = part.split("-")
+        parted.append(_Given(fold_umlauts(first)))
+        parted += [_Given(fold_umlauts(word), begins=False) for word in others]
+        spread += _spread_initials(name)
     readings: set[_Reading] = {tuple(as_one), tuple(parted), tuple(spread)}
-    if not any(_is_initial(name.text) for name in as_one):
-        readings.add((_Given(fold_umlauts("".join(parts).replace("-", "")), is_joined=True),))
+    has_initial = any(_is_initial(name.text) for name in as_one)
+    if not has_initial:
+        joined = "".join(parts).replace("-", "")
+        readings.add((_Given(fold_umlauts(joined), is_joined=True),))
     return frozenset(readings)
 
 
 def _take_as_one(part: str) -> _Given:
     words = part.split("-")
     is_joined = len(words) > 1
-    return _Given(
-        fold_umlauts("".join(words)),
-        is_joined=is_joined,
-        are_initials=is_joined and all(map(_is_initial, words)),
-    )
+    are_initials = is_joined and all(map(_is_initial, words))
+    text = fold_umlauts("".join(words))
+    return _Given(text, is_joined=is_joined, are_initials=are_initials)
 
 
 def _spread_initials(name: _Given) -> _Reading:
@@ -422,28 +485,25 @@ def _spread_initials(name: _Given) -> _Reading:
 
 def _are_initials(part: str) -> bool:
     """Tell whether a part is initials without their dots, such as `jp`: nobody is called so."""
-    return (
-        part.isalpha()
-        and part.isascii()
-        and len(part) <= _MOST_INITIALS
-        and not _VOWELS & set(part)
-    )
+    is_plain = part.isalpha() and part.isascii()
+    return is_plain and len(part) <= _MOST_INITIALS and _VOWELS.isdisjoint(part)
 
 
 def are_compatible(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Tell whether two folded lists of given names may be one person's."""
-    return any(
-        _is_compatible(mine, theirs) for mine in _read_given(one) for theirs in _read_given(other)
-    )
+    pairs = itertools.product(_read_given(one), _read_given(other))
+    return any(itertools.starmap(_is_compatible, pairs))
 
 
 def _is_compatible(one: _Reading, other: _Reading) -> bool:
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
     if len(longer) > len(shorter):
-        last, counterpart, surplus = shorter[-1], longer[len(shorter) - 1], longer[len(shorter)]
+        last = shorter[-1]
+        counterpart = longer[len(shorter) - 1]
+        surplus = longer[len(shorter)]
         if not surplus.begins or (last.is_joined and _is_initial(counterpart.text)):
             return False  # J. M. is no Jean-Pierre
-    return all(_is_same(mine, theirs) for mine, theirs in zip(shorter, longer, strict=False))
+    return all(map(_is_same, shorter, longer))
 
 
 def _is_same(one: _Given, other: _Given) -> bool:
@@ -453,7 +513,7 @@ def _is_same(one: _Given, other: _Given) -> bool:
 
 
 def _abbreviates(short: _Given, long: _Given) -> bool:
-    """Whether hyphenated initials may stand for a name in one word: `x-m` for `xiaoming`, not for `xiao`."""
+    """Whether hyphenated initials may stand for one word: `x-m` for `xiaoming`, not for `xiao`."""
     if not short.are_initials or short.text[:1] != long.text[:1]:
         return False
     letters = iter(long.text)

@@ -23,6 +23,8 @@ from digest.query.evaluation import (
 from digest.query.tokens import Note, NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, spread_condition
 
+_ORDER = {shown: place for place, shown in enumerate(Field)}
+
 
 @dataclass(frozen=True)
 class Query:
@@ -31,8 +33,10 @@ class Query:
     Attributes:
         text: as written.
         tree: what it means, in the order written.
-        notes: what its author should know: missing operators, words left out, unknown categories; by place.
-        pasted_as: the query made from the text, if that is a pasted address or a part of one; else "".
+        notes: what its author should know: missing operators, words left out, unknown categories;
+            by place.
+        pasted_as: the query made from the text, if that is a pasted address or a part of one; else
+            "".
     """
 
     text: str
@@ -89,10 +93,15 @@ def _read_words(condition: Condition, prefix: Prefix) -> WordPattern:
 def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Reason, ...]:
     """Return the clauses through which a paper matches, in the order written; () if it doesn't.
 
-    Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and has
-    no spans. Spans are offsets into the paper's raw fields, TeX and all.
+    Of an OR only the operands that are met contribute. A clause met by an absence reads `NOT …` and
+    has no spans. Spans are offsets into the paper's raw fields, TeX and all.
     """
-    tree, test = (query.tree, query.test) if isinstance(query, Query) else (query, _compile(query))
+    if isinstance(query, Query):
+        tree = query.tree
+        test = query.test
+    else:
+        tree = query
+        test = _compile(query)
     ready = analyse(paper)
     if not test(ready):
         return ()
@@ -119,30 +128,34 @@ def _explain(node: Node, paper: AnalysedPaper, *, is_wanted: bool) -> Iterator[R
 
 def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
     """Return every place of a paper that meets a condition, in order; dates have none."""
-    spans = {span for part in _spread(condition) for span in _find_in_field(part, paper)}
-    order = list(Field)
-    return tuple(
-        sorted(spans, key=lambda span: (order.index(span.field), span.index, span.start, span.end))
-    )
+    spans: set[Span] = set()
+    for part in _spread(condition):
+        spans.update(_find_in_field(part, paper))
+    return tuple(sorted(spans, key=_by_place))
+
+
+def _by_place(span: Span) -> tuple[int, int, int, int]:
+    return _ORDER[span.field], span.index, span.start, span.end
 
 
 def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]:
+    text = condition.text.casefold()
     match condition.prefix:
         case Prefix.AUTHOR | Prefix.PERSON:
             return _find_authors(condition, paper)
         case Prefix.CATEGORY:
-            return _mark_whole(
-                Field.CATEGORIES, paper.paper.categories, find_categories(condition, paper)
-            )
+            met = find_categories(condition, paper)
+            return _mark_whole(Field.CATEGORIES, paper.paper.categories, met)
         case Prefix.ID:
-            is_met = condition.text.casefold() in paper.ids
-            return _mark_whole(Field.ID, (str(paper.paper.id),), (0,) if is_met else ())
+            first = (0,) if text in paper.ids else ()
+            return _mark_whole(Field.ID, (str(paper.paper.id),), first)
         case Prefix.DOI:
-            index = paper.dois.get(condition.text.casefold())
-            return _mark_whole(Field.DOIS, paper.paper.dois, () if index is None else (index,))
+            indexes = (paper.dois[text],) if text in paper.dois else ()
+            return _mark_whole(Field.DOIS, paper.paper.dois, indexes)
         case prefix if prefix in TEXTS:
-            found = _read_words(condition, prefix).find(getattr(paper, TEXTS[prefix]))
-            return [Span(Field(TEXTS[prefix]), start, end) for start, end in found]
+            name = TEXTS[prefix]
+            places = _read_words(condition, prefix).find(getattr(paper, name))
+            return [Span(Field(name), start, end) for start, end in places]
         case _:  # no field of a paper shows it
             return ()
 
@@ -152,17 +165,18 @@ def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
     for index in narrow_names(pattern, paper):
         name = paper.names[index]
         for first, last in _join_neighbours(name.find_meant(pattern)):
-            yield Span(Field.AUTHORS, *name.find_parts(first, last), index)
+            start, end = name.find_parts(first, last)
+            yield Span(Field.AUTHORS, start, end, index)
 
 
 def _join_neighbours(numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Return runs of consecutive numbers as pairs of first and last: a whole name is one place."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
+        first = number
         if runs and runs[-1][1] == number - 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
+            first, _ = runs.pop()
+        runs.append((first, number))
     return runs
 
 

@@ -43,7 +43,7 @@ _LIKELY_MEANT = {
 }
 
 CURLY_QUOTES = "“”„‟«»‹›「」『』《》〈〉⟨⟩【】〔〕〖〗〝〞"
-"""Quotation marks that word processors and web pages put for ": read as these in each place where one may be."""
+"""Quotation marks of word processors and web pages: read as a " wherever one may be."""
 
 _END = rf"\s\x00-\x1f\x7f()\"{CURLY_QUOTES}"
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f]*")
@@ -61,17 +61,28 @@ _TEXT = re.compile(rf"(?:(?!\b(?:AND|OR|ANDNOT|NOT)\b)[^()\n\"{CURLY_QUOTES}])+"
 """Up to an operator in capitals: in a title, small ones are words."""
 _VALUE = re.compile(r"\s*[^\s)]")
 _NEGATION = re.compile(
-    r"(?<![^\s\x00-\x1f\x7f(!-])(?:-(?=[^\s\x00-\x1f\x7f)>-])|!(?=\s*[^\s)]))|!(?=[^\s\x00-\x1f\x7f)])"
+    r"""
+    (?<![^\s\x00-\x1f\x7f(!-])
+    (?:
+        -(?=[^\s\x00-\x1f\x7f)>-])      # a -b, (-b
+        | !(?=\s*[^\s)])                # a ! b
+    )
+    | !(?=[^\s\x00-\x1f\x7f)])          # a!b
+    """,
+    re.VERBOSE,
 )
 _NEGATED_VALUE = re.compile(rf"[-!](\w[^{_END}]*|[({CURLY_QUOTES}\"].*)")
 BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_][^\W\d_])[+,;/&](?=[^\W\d_][^\W\d_])")
-"""These part words as blanks do, if no field is asked for: a word with such a sign wants all its parts in one."""
+"""These part words as blanks do if no field is asked for: else all parts would be in one field."""
 _QUOTED = re.compile(rf'"([^"]*)"|[{CURLY_QUOTES}]([^"{CURLY_QUOTES}]*)["{CURLY_QUOTES}]')
 _OPENING = f'"{CURLY_QUOTES}'
 _FULL_NAME = re.compile(rf'["{CURLY_QUOTES}][^"{CURLY_QUOTES}]*\w\s+\w|[^\s()]*[,_]')
 _WEB = ("http", "https", "ftp")
 _NO_WORD = re.compile(rf"[({_OPENING}]|=+(?=[^{_END}=]|[{_OPENING}]|\()")
-"""How a value begins that is no mere word. A = is before a word, a phrase or, to be refused, a group."""
+"""How a value begins that is no mere word.
+
+A = is before a word, a phrase or, to be refused, a group.
+"""
 _EQUAL = re.compile(r"=+\s*")
 _RANGE = re.compile(r"\[([^\[\]\"()]*)\]")
 
@@ -80,8 +91,9 @@ class NoteKind(StrEnum):
     """What a remark is about.
 
     `MISSING_OPERATOR`: read as AND. `LEFT_OUT`: says nothing by itself, such as a stop word.
-    `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what the
-    words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers can meet it.
+    `UNKNOWN_CATEGORY`, `RETIRED_CATEGORY`: no, or only old, papers carry it. `READ_AS`: not what
+    the words might suggest, or what was made of something pasted. `LICENCE`: only harvested papers
+    can meet it.
     """
 
     MISSING_OPERATOR = "missing operator"
@@ -94,7 +106,7 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One remark: what was understood, and where (0-based, in code points of the query's expression)."""
+    """One remark: what was understood, and where, in code points of the query from 0."""
 
     kind: NoteKind
     position: int
@@ -147,7 +159,10 @@ class CloseToken(NamedTuple):
 
 
 class TermToken(NamedTuple):
-    """A word, phrase or range; `value` is without `=`, quotes or brackets and begins at `value_position`."""
+    """A word, phrase or range.
+
+    `value` is without `=`, quotes or brackets and begins at `value_position`.
+    """
 
     prefix: Prefix | None
     value: str
@@ -182,17 +197,16 @@ class Scanner:
         """Yield all tokens from left to right."""
         hint = "Split it into several saved queries."
         if len(self._text) > MAX_LENGTH:
-            self._source.fail(
-                MAX_LENGTH, f"The query is longer than {MAX_LENGTH:,} characters", hint
-            )
+            message = f"The query is longer than {MAX_LENGTH:,} characters"
+            self._source.fail(MAX_LENGTH, message, hint)
         terms = 0
         while self._skip_blanks() < len(self._text):
             token = self._scan_token()
-            terms += isinstance(token, TermToken)
+            if isinstance(token, TermToken):
+                terms += 1
             if terms > MAX_TERMS:
-                self._source.fail(
-                    token.position, f"The query has more than {MAX_TERMS} terms", hint
-                )
+                message = f"The query has more than {MAX_TERMS} terms"
+                self._source.fail(token.position, message, hint)
             yield token
         yield EndToken(self._place)
 
@@ -202,7 +216,8 @@ class Scanner:
         return self._place
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        return pattern.match(self._text, self._place)  # type: ignore[return-value]  # callers saw the next character
+        """Match a pattern here; callers saw that the next character fits."""
+        return pattern.match(self._text, self._place)  # type: ignore[return-value]  # it fits
 
     def _next(self) -> str:
         return self._text[self._place : self._place + 1]
@@ -232,14 +247,14 @@ class Scanner:
 
     def _take_bare(self, prefix: Prefix = Prefix.ALL) -> str:
         is_doi = self._text.startswith("10.", self._place)
-        word = self._match(_BARE_DOI if is_doi else _BARE)[0]
+        pattern = _BARE_DOI if is_doi else _BARE
+        word = self._match(pattern)[0]
         kept = word
-        is_apart = (
-            prefix is Prefix.ALL and not is_doi and not word.isalnum()
-        )  # most words have no sign
-        if is_apart and (sign := BETWEEN_WORDS.search(word)):
-            word = word[: sign.end()]
-            kept = word.rstrip("+/&")
+        if prefix is Prefix.ALL and not is_doi and not word.isalnum():  # most words have no sign
+            sign = BETWEEN_WORDS.search(word)
+            if sign is not None:
+                word = word[: sign.end()]
+                kept = word.rstrip("+/&")
         self._place += len(word)
         return kept
 
@@ -247,46 +262,56 @@ class Scanner:
         written = _PREFIX.match(self._text, start)
         if written is None:
             return None
-        name = unicodedata.normalize("NFKC", written[1]).casefold()
+        whole = written[0]
+        word = written[1]
+        end = written.end()
+        name = unicodedata.normalize("NFKC", word).casefold()
         known = PREFIXES.get(name)
         if known is None:
-            if _VALUE.match(self._text, written.end()):
-                self._refuse_prefix(written[1], start, self._text[written.end() :])
+            if _VALUE.match(self._text, end):
+                self._refuse_prefix(word, start, self._text[end:])
             return None
-        self._place = written.end()
-        has_blank = self._skip_blanks() > written.end()
-        if not self._next() or self._next() == ")" or (has_blank and self._begins_anew()):
+        self._place = end
+        has_blank = self._skip_blanks() > end
+        has_no_value = self._next() in ("", ")")
+        if has_no_value or (has_blank and self._begins_anew()):
             hint = f"Write a word directly after it: {known}:word."
-            self._source.fail(start, f"{written[0]} has nothing to search for", hint)
-        if written[1] in ("Ti", "Co", "Au") and not has_blank:
-            message = f"{written[0]} is read as {known}:, not as an element; quote that"
+            self._source.fail(start, f"{whole} has nothing to search for", hint)
+        if word in ("Ti", "Co", "Au") and not has_blank:
+            message = f"{whole} is read as {known}:, not as an element; quote that"
             self._source.note(NoteKind.READ_AS, start, message)
         if name == "lastupdateddate":
-            message = "it reads lastUpdatedDate as submittedDate, as Digest does"
-            self._source.note(
-                NoteKind.READ_AS, start, f"arXiv cannot search by date of update: {message}"
+            message = (
+                "arXiv cannot search by date of update: "
+                "it reads lastUpdatedDate as submittedDate, as Digest does"
             )
+            self._source.note(NoteKind.READ_AS, start, message)
         return known
 
     def _begins_anew(self) -> bool:
         """Whether an operator or another prefix is here, which the prefix before can't mean."""
         word = self._match(_WORD)[0]
+        if word.startswith("-") or word.upper() in Operator.__members__:
+            return True
         prefix = _PREFIX.match(word)
-        is_prefix = prefix is not None and prefix[1].casefold() in PREFIXES
-        return is_prefix or word.startswith("-") or word.upper() in Operator.__members__
+        return prefix is not None and prefix[1].casefold() in PREFIXES
 
     def _refuse_prefix(self, name: str, start: int, behind: str) -> NoReturn:
         folded = name.casefold()
         if folded in _WEB and behind.startswith("//"):
             hint = "Paste an address of arXiv's, or write the query itself."
             self._source.fail(start, "Only addresses at arXiv are understood", hint)
+        guess = ""
         close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.65)
-        meant = _LIKELY_MEANT[close[0]] if close else None
-        meant = Prefix.PERSON if meant is Prefix.AUTHOR and _FULL_NAME.match(behind) else meant
-        guess = f"Did you mean {meant}:? " if meant else ""
+        if close:
+            meant = _LIKELY_MEANT[close[0]]
+            if meant is Prefix.AUTHOR and _FULL_NAME.match(behind):
+                meant = Prefix.PERSON
+            guess = f"Did you mean {meant}:? "
         words = _TEXT.match(self._text, start)
-        quoted = f'"{words[0].strip()}"' if words else f'"{name}:"'
-        hint = f"{guess}Known prefixes: {' '.join(Prefix)}. As words of a text, write {quoted}."
+        quoted = words[0].strip() if words else f"{name}:"
+        known = " ".join(Prefix)
+        hint = f'{guess}Known prefixes: {known}. As words of a text, write "{quoted}".'
         self._source.fail(start, f"{name}: is not a known prefix", hint)
 
     def _scan_value(self, prefix: Prefix | None, start: int) -> Token:
@@ -300,36 +325,41 @@ class Scanner:
                 return self._scan_exact(prefix, start)
             case sign if sign in _OPENING:
                 return self._scan_closed(prefix, start)
-            case _:
-                value_position = self._place
-                if found := _NEGATED_VALUE.match(self._text, value_position):
-                    hint = f"Write NOT {prefix}:{found[1]}."
-                    self._source.fail(
-                        value_position, f"{self._next()} means NOT only before a prefix", hint
-                    )
+            case sign:
+                place = self._place
+                negated = _NEGATED_VALUE.match(self._text, place)
+                if negated is not None:
+                    hint = f"Write NOT {prefix}:{negated[1]}."
+                    self._source.fail(place, f"{sign} means NOT only before a prefix", hint)
                 value = self._take_bare(prefix or Prefix.ALL)
                 return TermToken(
-                    prefix, value, is_quoted=False, position=start, value_position=value_position
+                    prefix, value, is_quoted=False, position=start, value_position=place
                 )
 
     def _scan_exact(self, prefix: Prefix | None, start: int) -> Token:
         """Scan what comes after a `=`: a word or a phrase."""
-        sign, written = self._place, f"{prefix}:" if prefix else ""
+        sign = self._place
+        written = f"{prefix}:" if prefix else ""
         self._place = self._match(_EQUAL).end()
         named = _PREFIX.match(self._text, self._place)
         if named and named[1].casefold() in PREFIXES:
-            prefix, self._place = PREFIXES[named[1].casefold()], named.end()
+            prefix = PREFIXES[named[1].casefold()]
+            self._place = named.end()
         self._skip_blanks()
         if self._next() in ("", "(", ")"):
             hint = f"Write {written}=word, and = before each word of a group."
             self._source.fail(sign, "= goes directly before one word or phrase", hint)
-        term = self._scan_value(prefix or Prefix.ALL, start)
-        return term._replace(prefix=prefix, is_exact=True) if isinstance(term, TermToken) else term
+        token = self._scan_value(prefix or Prefix.ALL, start)
+        if isinstance(token, TermToken):
+            return token._replace(prefix=prefix, is_exact=True)
+        return token
 
     def _scan_closed(self, prefix: Prefix | None, start: int) -> TermToken:
         """Scan what is between two quotation marks, or a range in square brackets."""
-        opening, is_range = self._place, prefix is Prefix.SUBMITTED
-        found = (_RANGE if is_range else _QUOTED).match(self._text, opening)
+        opening = self._place
+        is_range = prefix is Prefix.SUBMITTED
+        pattern = _RANGE if is_range else _QUOTED
+        found = pattern.match(self._text, opening)
         if found is None and is_range:
             hint = "Write submittedDate:[20260301 TO 20260331]."
             self._source.fail(opening, "submittedDate: needs a range in square brackets", hint)

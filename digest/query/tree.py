@@ -1,4 +1,4 @@
-"""A query as a tree: conditions at the leaves, AND, OR and NOT above them; dates and `all:` spelled out.
+"""A query as a tree: conditions at the leaves, AND, OR and NOT above; dates and `all:` spelled out.
 
 A condition is kept as text in one spelling (lower case, blanks folded, aliases resolved), never as
 stems: it is what reasons show and what is sent to arXiv. Equal conditions compare equal, and the
@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from functools import lru_cache
-from itertools import chain
 from typing import TypeAlias
 
 from digest.model import taxonomy
@@ -30,19 +29,20 @@ _OPEN = "*"
 
 _LICENCE = re.compile(r"/(licenses|publicdomain)/([a-z\d-]+)")
 LICENCES = (
-    *(
-        "arxiv",
-        "publicdomain",
-        "cc0",
-        "cc-by",
-        "cc-by-sa",
-        "cc-by-nc",
-        "cc-by-nc-sa",
-        "cc-by-nc-nd",
-        "cc-by-nd",
-    ),
+    "arxiv",
+    "publicdomain",
+    "cc0",
+    "cc-by",
+    "cc-by-sa",
+    "cc-by-nc",
+    "cc-by-nc-sa",
+    "cc-by-nc-nd",
+    "cc-by-nd",
 )
-"""What `lic:` takes, in any version: what arXiv offers now and offered once (https://info.arxiv.org/help/license)."""
+"""What `lic:` takes, in any version: what arXiv offers now and offered once.
+
+See https://info.arxiv.org/help/license.
+"""
 
 _DOI = re.compile(r"10\.[\d.]+/[^\s\x00-\x1f\x7f\"*?\\$\[\]]+")
 
@@ -54,12 +54,13 @@ class UnreadableRange(ValueError):
 def spell_range(text: str) -> str:
     """Return a range as `YYYYMMDDHHMM TO YYYYMMDDHHMM`, an open end as `*`.
 
-    Shorter dates are filled as arXiv fills them: the start to the first, the end to the last minute.
+    Shorter dates are filled as arXiv fills them: to the first minute, or at the end to the last.
     """
     found = _RANGE.fullmatch(text)
     if found is None:
         raise UnreadableRange(f"{text.strip()!r} is not a range")
-    start, end = _spell_moment(found[1], is_end=False), _spell_moment(found[2], is_end=True)
+    start = _spell_moment(found[1], is_end=False)
+    end = _spell_moment(found[2], is_end=True)
     if start == end == _OPEN:
         raise UnreadableRange("A range needs a beginning or an end")
     if _OPEN not in (start, end) and start > end:
@@ -74,16 +75,22 @@ def _spell_moment(text: str, *, is_end: bool) -> str:
     found = _MOMENT.fullmatch(digits)
     if found is None:
         raise UnreadableRange(f"{text!r} is not a date")
-    year = int(found[1])
-    month = int(found[2] or (12 if is_end else 1))
-    hour, minute = int(found[4] or (23 if is_end else 0)), int(found[5] or (59 if is_end else 0))
+    year, month, day, hour, minute = found.groups()
+    if is_end:
+        month = month or "12"
+        hour = hour or "23"
+        minute = minute or "59"
     try:
-        day = date(year, month, int(found[3] or (monthrange(year, month)[1] if is_end else 1)))
+        if is_end and day is None:
+            _, last_day = monthrange(int(year), int(month))
+            day = str(last_day)
+        whole_day = date(int(year), int(month or 1), int(day or 1))
     except ValueError as error:
         raise UnreadableRange(f"{text!r} is not a date: {error}") from error
-    if hour > 23 or minute > 59:  # noqa: PLR2004  # a clock's own figures
+    at = f"{hour or '00'}{minute or '00'}"
+    if at[:2] > "23" or at[2:] > "59":
         raise UnreadableRange(f"{text!r} is not a time of day")
-    return f"{day:%Y%m%d}{hour:02}{minute:02}".rjust(12, "0")
+    return f"{whole_day:%Y%m%d}{at}".rjust(12, "0")
 
 
 def spell_minute(moment: datetime) -> str:
@@ -92,9 +99,16 @@ def spell_minute(moment: datetime) -> str:
 
 
 def split_range(spelling: str) -> tuple[str, str]:
-    """Return the first and the last minute of a spelled range; open ends reach beyond every date."""
+    """Return the first and the last minute of a spelled range.
+
+    Open ends reach beyond every date.
+    """
     start, _, end = spelling.partition(" TO ")
-    return ("0" * 12 if start == _OPEN else start), ("9" * 12 if end == _OPEN else end)
+    if start == _OPEN:
+        start = "000000000000"
+    if end == _OPEN:
+        end = "999999999999"
+    return start, end
 
 
 class Prefix(StrEnum):
@@ -118,13 +132,17 @@ class Prefix(StrEnum):
 
 
 def spell_licence(address: str) -> str:
-    """Return which of `LICENCES` is at an address, as OAI-PMH gives it; "" if it is another, or none."""
-    kind, name = found.groups() if (found := _LICENCE.search(address)) else ("", "")
+    """Return which of `LICENCES` is at an address that OAI-PMH gives; "" for another, or none."""
+    found = _LICENCE.search(address)
+    if found is None:
+        return ""
+    kind, name = found.groups()
     if name in ("nonexclusive-distrib", "assumed-1991-2003"):
         return "arxiv"
     if "publicdomain" in (kind, name):
         return "cc0" if name == "zero" else "publicdomain"
-    return f"cc-{name}" if f"cc-{name}" in LICENCES else ""
+    licence = f"cc-{name}"
+    return licence if licence in LICENCES else ""
 
 
 class Shape(StrEnum):
@@ -148,7 +166,10 @@ class Shape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A leaf: one thing one field must hold. `text` is in the one spelling that its field has, and never empty."""
+    """A leaf: one thing one field must hold.
+
+    `text` is in the one spelling that its field has, and never empty.
+    """
 
     prefix: Prefix
     shape: Shape
@@ -212,45 +233,51 @@ def spread_condition(condition: Condition) -> tuple[Condition, ...]:
         return _spell_both(condition)
     if condition.prefix is not Prefix.ALL:
         return (condition,)
-    shape, text = condition.shape, condition.text
+    shape = condition.shape
+    text = condition.text
     words = (intern_condition(prefix, shape, text) for prefix in WORD_PREFIXES)
     keywords = () if shape is Shape.BEGINNING else spread_keyword(text)
     return (*words, *_spread_name(shape, text), *keywords)
 
 
 def _spell_both(condition: Condition) -> tuple[Condition, ...]:
-    """Return a condition on authors and, if `fold_umlauts` changes it, one with umlauts written out."""
-    written_out = write_out(condition.text)
-    spellings = (
-        tuple(map(fold_umlauts, list_parts(text))) for text in (condition.text, written_out)
-    )
-    if written_out == condition.text or len(set(spellings)) == 1:
+    """Return a condition on authors, and one with umlauts written out if that is another."""
+    text = condition.text
+    written_out = write_out(text)
+    if written_out == text or _spell_parts(written_out) == _spell_parts(text):
         return (condition,)
     return condition, intern_condition(condition.prefix, condition.shape, written_out)
 
 
+def _spell_parts(name: str) -> list[str]:
+    return [fold_umlauts(part) for part in list_parts(name)]
+
+
 def _spread_name(shape: Shape, text: str) -> tuple[Condition, ...]:
-    spellings = dict.fromkeys((text, write_out(text)))
-    return tuple(
-        dict.fromkeys(chain.from_iterable(_name_part(shape, spelling) for spelling in spellings))
-    )
+    names = _name_part(shape, text)
+    written_out = write_out(text)
+    if written_out == text:
+        return names
+    return tuple(dict.fromkeys((*names, *_name_part(shape, written_out))))
 
 
 def _name_part(shape: Shape, text: str) -> tuple[Condition, ...]:
     name = " ".join(list_parts(text))
+    has_several_parts = " " in name
     if not name or "_" in name:  # names have no underscore; in a query it is for a blank
         return ()
-    if shape is Shape.BEGINNING and " " in name:
-        return (intern_condition(Prefix.AUTHOR, Shape.PHRASE, f"{name}*"),)
     if shape is not Shape.BEGINNING:
-        shape = Shape.PHRASE if " " in name else Shape.WORD
+        shape = Shape.PHRASE if has_several_parts else Shape.WORD
+    elif has_several_parts:
+        return (intern_condition(Prefix.AUTHOR, Shape.PHRASE, f"{name}*"),)
     return (intern_condition(Prefix.AUTHOR, shape, name),)
 
 
 def spread_keyword(text: str) -> tuple[Condition, ...]:
-    """Return the conditions on category, id or DOI that a text, taken whole, amounts to; often none."""
+    """Return the conditions on category, id or DOI that a whole text amounts to; often none."""
     if taxonomy.is_category(text):
-        return (intern_condition(Prefix.CATEGORY, Shape.WORD, taxonomy.canonical_category(text)),)
+        category = taxonomy.canonical_category(text)
+        return (intern_condition(Prefix.CATEGORY, Shape.WORD, category),)
     if is_doi(text):
         return (intern_condition(Prefix.DOI, Shape.WORD, text),)
     if not text[-1:].isdigit():  # most texts are words
@@ -263,10 +290,10 @@ def spread_keyword(text: str) -> tuple[Condition, ...]:
 
 
 def is_doi(text: str) -> bool:
-    """Return whether a text looks like a DOI: `10.`, a registrant, `/`, and anything that can be quoted."""
+    """Return whether a text looks like a DOI: `10.`, a registrant, `/`, and what can be quoted."""
     return _DOI.fullmatch(text) is not None
 
 
 def spell_id(id_: ArxivId, version: int | None) -> str:
-    """Return an id as conditions keep it: `2603.10026`, or `2603.10026v2` if a version is asked for."""
+    """Return an id as conditions keep it: `2603.10026`, or `2603.10026v2` with a version."""
     return f"{id_}v{version}" if version else str(id_)

@@ -1,13 +1,14 @@
 """Words as arXiv's index sees them: cut, lower-cased, stripped of accents, stemmed.
 
 The steps follow the `english` and `standard` analysers arXiv searches with (arXiv/arxiv-search,
-`DocumentMapping.json`): words are cut as in Unicode Standard Annex 29, a possessive 's goes, 33 words
-are too common to count but keep their place in a phrase, and titles and abstracts are stemmed after
-Porter. Two steps are ours: accents are folded, so that `Schrodinger` finds `Schrödinger`, and Greek letters are
-spelled by their names.
+`DocumentMapping.json`): words are cut as in Unicode Standard Annex 29, a possessive 's goes, 33
+words are too common to count but keep their place in a phrase, and titles and abstracts are stemmed
+after Porter. Two steps are ours: accents are folded, so that `Schrodinger` finds `Schrödinger`, and
+Greek letters are spelled by their names.
 
-A text is read twice, since words are beside formulas: whole, and with its words parted at each `_`, at raised
-and lowered signs and around Greek letters. So `ΛCDM` is `lambdacdm`, and `lambda` before `cdm`.
+A text is read twice, since words are beside formulas: whole, and with its words parted at each `_`,
+at raised and lowered signs and around Greek letters. So `ΛCDM` is `lambdacdm`, and `lambda` before
+`cdm`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ import Stemmer  # type: ignore[import-not-found, unused-ignore]  # PyStemmer shi
 
 from digest.tex.reader import ALONE, EDGE, GREEK, LEVELS, STAND_INS
 
-STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it "  # noqa: SIM905  # thirty-three quoted words read worse
-    "no not of on or such that the their then there these they this to was will with".split()
-)
+_STOP_WORDS = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there
+these they this to was will with
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 _SIGNS = dict(zip(sorted(STOP_WORDS), "ABCDEFGHIJKLMNOPQRSTUVWXYZ!#$%&()", strict=True))
 PLACE_HOLDERS = frozenset(_SIGNS.values())
-"""What stop words are compared by, one sign each, of which no word is made: only `=the` finds one."""
+"""What stop words are compared by: one sign each, which no word has. Only `=the` finds one."""
 
 _IDEOGRAPHS = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f"
@@ -52,8 +54,18 @@ _BLOCKS_WITH_MARKS = (
 
 _ASCII_WORD = re.compile(
     # What follows a _ is no new start: else each of many in a row would search through all of them.
-    r"(?<!_)(?!_+(?!\w))\w+(?:(?:(?<![\d_])[.'](?=[A-Za-z])|(?<=\d)[.,;'](?=\d))\w+)*",
-    re.ASCII,
+    r"""
+    (?<!_)(?!_+(?!\w))
+    \w+
+    (?:
+        (?:
+            (?<![\d_])[.'](?=[A-Za-z])      # e.g, don't
+            | (?<=\d)[.,;'](?=\d)           # 1,2-dichloroethane, 3.14
+        )
+        \w+
+    )*
+    """,
+    re.ASCII | re.VERBOSE,
 )
 
 _JOINING = ".,;'’·"
@@ -72,8 +84,10 @@ _LONG = "|".join(name for name in GREEK.values() if len(name) >= len("zeta"))
 _SHORT = "|".join(name for name in GREEK.values() if len(name) < len("zeta"))
 _NAMES_FIRST = re.compile(rf"({_LONG})(.+)|({_SHORT})([^aeiouy]+)")
 _NAMES_LAST = re.compile(rf"(.+)({_LONG})|([^aeiouy]+)({_SHORT})")
-"""A word that begins or ends with a Greek letter's name. With a short name it is parted only if no vowel is
-left: `musr` is, `music` is not."""
+"""A word that begins or ends with a Greek letter's name.
+
+With a short name it is parted only if no vowel is left: `musr` is, `music` is not.
+"""
 
 _WITHOUT_FORMATS = str.maketrans("", "", _FORMATS)
 _LETTERS_WITHOUT_PARTS = str.maketrans(
@@ -85,19 +99,27 @@ _SHORTEST_STEMMED = 3
 """Porter's published program leaves shorter words alone."""
 
 _AMENDED = re.compile(r"(log|bl)(?:[iy](?:ed|ing)?s?|ies)\Z")
-"""How a word ends that has -logi or -bli after Porter's first step. His published program, and so arXiv's index,
-makes these -log and -ble; PyStemmer does not."""
+"""How a word ends that has -logi or -bli after Porter's first step.
+
+His published program, and so arXiv's index, makes these -log and -ble; PyStemmer does not.
+"""
 
 _MEASURE = re.compile(r"[aeiou][^aeiou]|(?:[^aeiouy]|^y)y[^aeiou]")
 """A vowel with a consonant after it: what Porter asks of the letters before such an ending."""
 
 
 def _find_mark_ranges() -> Iterator[str]:
-    codes = itertools.chain.from_iterable(itertools.starmap(range, _BLOCKS_WITH_MARKS))
-    marks = (code for code in codes if unicodedata.category(chr(code)).startswith("M"))
-    for _, run in itertools.groupby(enumerate(marks), lambda numbered: numbered[1] - numbered[0]):
-        codes_of_run = [code for _, code in run]
-        yield f"{chr(codes_of_run[0])}-{chr(codes_of_run[-1])}"
+    for first, end in _BLOCKS_WITH_MARKS:
+        marks = [code for code in range(first, end) if _is_mark(chr(code))]
+        # Marks in a row have numbers that grow as their places do.
+        runs = itertools.groupby(enumerate(marks), lambda numbered: numbered[1] - numbered[0])
+        for _, run in runs:
+            signs = [chr(code) for _, code in run]
+            yield f"{signs[0]}-{signs[-1]}"
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
 
 
 @cache
@@ -115,7 +137,9 @@ def _word_pattern() -> re.Pattern[str]:
     marks = list_marks()
     letter = rf"[^\W{_IDEOGRAPHS}]"
     run = rf"{letter}+(?:[{marks}]+{letter}*)*"
-    join = rf"(?:(?<![\d_{_FORMATS}])[.'’·](?=(?![\d_]){letter})|(?<=\d)[.,;'’](?=\d))"
+    before_letter = rf"(?<![\d_{_FORMATS}])[.'’·](?=(?![\d_]){letter})"
+    before_figure = r"(?<=\d)[.,;'’](?=\d)"
+    join = f"(?:{before_letter}|{before_figure})"
     return re.compile(rf"[{_IDEOGRAPHS}][{marks}]*|(?<!_)(?!_+(?!{letter})){run}(?:{join}{run})*")
 
 
@@ -135,14 +159,14 @@ class Word(NamedTuple):
 
 
 def split_words(text: str) -> Iterator[Word]:
-    """Cut a plain text into its words, in order; stop words are among them, because they hold a place."""
-    for match in _find_pattern(text).finditer(text):
-        yield Word(spell_word(match[0]), match.start(), match.end())
+    """Cut a plain text into its words, in order; stop words too, because they hold a place."""
+    for found in _find_pattern(text).finditer(text):
+        yield Word(spell_word(found[0]), found.start(), found.end())
 
 
 def place_words(text: str) -> list[tuple[int, int]]:
-    """Return where the words of a plain text are, as code points from the first to after the last."""
-    return list(map(re.Match.span, _find_pattern(text).finditer(text)))
+    """Return where the words of a plain text are, as code points (end exclusive)."""
+    return [found.span() for found in _find_pattern(text).finditer(text)]
 
 
 def cut_words(text: str) -> list[str]:
@@ -166,7 +190,7 @@ def spell_word(raw: str) -> str:
 
 @lru_cache(maxsize=2**14)
 def read_word(written: str) -> str:
-    """Return a word as it is compared if it is read whole, not yet stemmed; for a stop word its sign.
+    """Return a word as it is compared if it is read whole, not yet stemmed; its sign if too common.
 
     No stem leaves a part out: `beta_s` is no plural, so it ends in a sign that Porter leaves alone.
     """
@@ -179,7 +203,8 @@ def read_word(written: str) -> str:
     if not parts:
         return fold_word(written)
     whole = "".join(parts) if set(word).isdisjoint(_JOINING) else fold_word(written)
-    is_left_out = parts[-1].isalpha() and len(stem(whole)) <= len(whole.removesuffix(parts[-1]))
+    last = parts[-1]
+    is_left_out = last.isalpha() and len(stem(whole)) <= len(whole.removesuffix(last))
     return whole + EDGE if is_left_out else whole
 
 
@@ -202,27 +227,34 @@ def read_parted(words: Sequence[str]) -> list[str]:
     parted = list(map(part_word, words))
     if not any(parted):
         return []
-    return [
-        part
-        for word, parts in zip(words, parted, strict=True)
-        for part in parts or (read_word(word),)
-    ]
+    reading: list[str] = []
+    for word, parts in zip(words, parted, strict=True):
+        reading += parts or (read_word(word),)
+    return reading
 
 
 def read_named(words: Sequence[str]) -> list[str]:
-    """Return a query's words parted from names of Greek letters; [] if none is: `lambdacdm` may be `Λ-CDM`."""
-    named = [part for word in words for part in part_names(fold_word(word))]
+    """Return a query's words parted from names of Greek letters; [] if none has one.
+
+    `lambdacdm` may be `Λ-CDM`.
+    """
+    named: list[str] = []
+    for word in words:
+        named += part_names(fold_word(word))
     return list(map(read_word, named)) if len(named) > len(words) else []
 
 
 def part_names(word: str) -> list[str]:
     """Return a word parted from the names of Greek letters that it begins or ends with."""
-    found = None if word in _NAMES else _NAMES_FIRST.fullmatch(word) or _NAMES_LAST.fullmatch(word)
-    return (
-        [word]
-        if found is None
-        else [part for run in found.groups() if run for part in part_names(run)]
-    )
+    if word in _NAMES:
+        return [word]
+    found = _NAMES_FIRST.fullmatch(word) or _NAMES_LAST.fullmatch(word)
+    if found is None:
+        return [word]
+    parts: list[str] = []
+    for run in filter(None, found.groups()):
+        parts += part_names(run)
+    return parts
 
 
 def split_parts(written: str) -> Sequence[Word]:
@@ -232,11 +264,11 @@ def split_parts(written: str) -> Sequence[Word]:
     """
     if not _may_have_parts(written):  # as most have none
         return ()
-    parts = [
-        Word(text, start, end)
-        for start, end in _place_parts(written)
-        if (text := fold_word(written[start:end]))
-    ]
+    parts: list[Word] = []
+    for start, end in _place_parts(written):
+        text = fold_word(written[start:end])
+        if text:
+            parts.append(Word(text, start, end))
     return parts if len(parts) > 1 else ()
 
 
@@ -244,23 +276,26 @@ def _place_parts(written: str) -> Iterator[tuple[int, int]]:
     """Yield where the parts of a word begin and end, signs that only joined them left out."""
     possessive = _WRITTEN_POSSESSIVE.search(written)
     last = possessive.start() if possessive else len(written)
-    start, level = 0, EDGE
+    start = 0
+    level = EDGE
     for place, character in enumerate(f"{written[:last]}{EDGE}"):
         here = EDGE if character in _PARTING else LEVELS[character]
-        if (here == level and here != ALONE) or _goes_on(character):
+        is_same_part = here == level and here != ALONE
+        if is_same_part or _goes_on(character):
             continue
         if level != EDGE:
             part = written[start:place]
             end = start + len(part.rstrip(_JOINING))
             yield end - len(part.strip(_JOINING)), end
-        start, level = place, here
+        start = place
+        level = here
 
 
 def _goes_on(character: str) -> bool:
     """Tell whether a character goes on with the one before it, as an accent does."""
-    return character > "\x7f" and (
-        character in _FORMATS or unicodedata.category(character).startswith("M")
-    )
+    if character.isascii():
+        return False
+    return character in _FORMATS or _is_mark(character)
 
 
 def fold_word(written: str) -> str:
@@ -283,8 +318,9 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=2**14)
 def _fold_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    letters = "".join(char for char in decomposed if not unicodedata.combining(char))
+    lower = unicodedata.normalize("NFKD", text).casefold()
+    decomposed = unicodedata.normalize("NFKD", lower)
+    letters = "".join([char for char in decomposed if not unicodedata.combining(char)])
     return letters.translate(_LETTERS_WITHOUT_PARTS).translate(_WITHOUT_FORMATS)
 
 

@@ -33,15 +33,16 @@ _PARTS = {
     "web/site.js": "finds papers in the digests of a site by their titles",
     "web/favicon.svg": "the pages' icon",
 }
-"""Templates that others include, and what pages load. They see what those see; style sheets see nothing."""
+"""Templates that others include, and what pages load.
+
+They see what those see; style sheets see nothing.
+"""
 
 _FIRST_COMMENT = re.compile(r"\{#-? *+(.*?)\.? {0,9}#\}")
 """Says what any other template is for."""
 
 _FIELD = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 """An attribute in a docstring, and what is said of it, in one line or several."""
-
-_TURNS = ("archive", "earlier", "later")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class TemplateEntry:
 
     Attributes:
         name: its path below the folder, such as `email/digest.html`.
-        purpose: what it is for, in a few words; "" for one of the operator's that Digest does not know.
+        purpose: what it is for, in a few words; "" for one of the operator's that Digest does not
+            know.
         is_own: it is the operator's, in place of a shipped one or beside them.
     """
 
@@ -68,31 +70,39 @@ def list_templates(templates: Templates) -> tuple[TemplateEntry, ...]:
 
 
 def write_extension(templates: Templates, name: str) -> str:
-    """Return a template that extends the shipped one of its name, to start from; "" if that has no blocks."""
-    blocks = templates.find_blocks(f"{SHIPPED_PREFIX}:{name}")
+    """Return a template that extends the shipped one of its name, to start from.
+
+    "" if that has no blocks.
+    """
+    shipped = f"{SHIPPED_PREFIX}:{name}"
+    blocks = templates.find_blocks(shipped)
     if not blocks:
         return ""
+    names = _find_names(name)
     return (
-        f'{{% extends "{SHIPPED_PREFIX}:{name}" %}}\n'
+        f'{{% extends "{shipped}" %}}\n'
         f"{{# Write anew what you want otherwise, as {{% block {blocks[0]} %}}…{{% endblock %}};\n"
         "   {{ super() }} is what was there.\n"
         f"   Blocks: {', '.join(blocks)}.\n"
-        f"   They see: {', '.join(_find_names(name))}. #}}\n"
+        f"   They see: {', '.join(names)}. #}}\n"
     )
 
 
 def _describe(templates: Templates, name: str) -> TemplateEntry:
-    path, blocks = (
-        templates.find_file(name),
-        templates.find_blocks(name),
-    )  # refuses what can't be read
+    path = templates.find_file(name)
     return TemplateEntry(
-        name, _find_purpose(name, path), _find_names(name), blocks, path, templates.is_own(path)
+        name=name,
+        blocks=templates.find_blocks(name),  # refuses what can't be read
+        purpose=_find_purpose(name, path),
+        sees=_find_names(name),
+        path=path,
+        is_own=templates.is_own(path),
     )
 
 
 def _find_purpose(name: str, path: Path) -> str:
-    if context := find_context(name):
+    context = find_context(name)
+    if context:
         first, _, _ = (context.__doc__ or "").partition("\n")
         return first.partition(": ")[2].removesuffix(".")
     comment = _FIRST_COMMENT.match(path.read_text(encoding="utf-8"))
@@ -116,51 +126,62 @@ def check_templates(renderer: Renderer) -> tuple[TemplateError, ...]:
 
 
 def find_unused(templates: Templates) -> tuple[str, ...]:
-    """Return the operator's own files that replace no shipped one, and that no other of theirs names."""
-    shipped = set(templates.shipped_names())
-    own = {name: templates.find_file(name) for name in templates.names()}
-    texts = {
-        name: path.read_text("utf-8", "replace")
-        for name, path in own.items()
-        if templates.is_own(path)
-    }
-    extra = [name for name in texts if name not in shipped and not name.endswith(POST_SUFFIX)]
-    return tuple(name for name in extra if not any(name in text for text in texts.values()))
+    """Return the operator's own files that replace no shipped one.
+
+    Those that another of theirs names are left out.
+    """
+    texts = {}
+    for name in templates.names():
+        path = templates.find_file(name)
+        if templates.is_own(path):
+            texts[name] = path.read_text("utf-8", "replace")
+    known = set(templates.shipped_names())
+    unused = []
+    for name in texts:
+        is_used = name in known or name.endswith(POST_SUFFIX)
+        if not is_used and not any(name in text for text in texts.values()):
+            unused.append(name)
+    return tuple(unused)
 
 
 def _list_attempts(renderer: Renderer) -> Iterator[Callable[[], object]]:
-    templates = renderer.templates
-    papers = MailPapers(templates)
-    posts = [name for name in templates.names() if name.endswith(POST_SUFFIX)]
+    papers = MailPapers(renderer.templates)
     for digest in SAMPLES:
         for links in (SAMPLE_LINKS, Links()):
-            yield partial(render_mail_text, papers, digest, links)
-            yield partial(_try_slack, templates, digest, links)
-            yield partial(
-                renderer.render_page, digest, replace(links, **dict.fromkeys(_TURNS, links.home))
-            )
-            yield partial(renderer.render_site_page, digest, links, "")
-            for name in posts:
-                yield partial(write_post, templates, name, digest, links)
+            yield from _list_messages(renderer, papers, digest, links)
         yield partial(renderer.render_terminal, digest, width=80, color=False, limit=None)
         for refs_url in (SAMPLE_LINKS.refs, ""):
-            feed = Feed(
-                id="",
-                title="",
-                updated=EVENING,
-                self_url="",
-                home_url="",
-                entries=(),
-                refs_url=refs_url,
-            )
-            for entry in digest.entries:
-                yield partial(write_content, templates, feed, PaperView(entry, 1))
+            yield from _list_feed_entries(renderer.templates, digest, refs_url)
     for name, context in CONTEXTS.items():
-        if name == "web/likes.html" or not {"digest", "paper"} & {
-            *_find_names(name)
-        }:  # others were of a digest
+        is_of_digest = not {"digest", "paper"}.isdisjoint(_find_names(name))
+        if not is_of_digest or name == "web/likes.html":  # others were tried above
             for sample in list_samples(context):
-                yield partial(_try_template, templates, name, sample)
+                yield partial(_try_template, renderer.templates, name, sample)
+
+
+def _list_messages(
+    renderer: Renderer, papers: MailPapers, digest: Digest, links: Links
+) -> Iterator[Callable[[], object]]:
+    """List what renders a digest as a mail, for Slack, as pages, and for other places."""
+    templates = renderer.templates
+    yield partial(render_mail_text, papers, digest, links)
+    yield partial(_try_slack, templates, digest, links)
+    turning = replace(links, archive=links.home, earlier=links.home, later=links.home)
+    yield partial(renderer.render_page, digest, turning)
+    yield partial(renderer.render_site_page, digest, links, "")
+    for name in templates.names():
+        if name.endswith(POST_SUFFIX):
+            yield partial(write_post, templates, name, digest, links)
+
+
+def _list_feed_entries(
+    templates: Templates, digest: Digest, refs_url: str
+) -> Iterator[Callable[[], object]]:
+    feed = Feed(
+        id="", title="", updated=EVENING, self_url="", home_url="", entries=(), refs_url=refs_url
+    )
+    for entry in digest.entries:
+        yield partial(write_content, templates, feed, PaperView(entry, 1))
 
 
 def _try_template(templates: Templates, name: str, context: Context) -> None:
@@ -173,28 +194,31 @@ def _try_slack(templates: Templates, digest: Digest, links: Links) -> None:
     parts = SlackParts(templates, digest)
     for destination in map(Destination.parse, ("slack:#papers", "slack-webhook:team")):
         shares = parts.divide(destination)
+        make = partial(Delivery.make_sample, digest, destination)
         for part, share in enumerate(shares):
             for one in (share, replace(share, shown=0)):
-                delivery = Delivery.make_sample(
-                    digest, destination, part, len(shares), "sample", share=one
-                )
+                delivery = make(part, len(shares), "sample", share=one)
                 write_slack_payload(parts, delivery, links)
 
 
 def list_seen(template: str) -> dict[str, dict[str, str]]:
-    """Return what a template sees, below "", and the parts of each kind of value it meets there: name -> meaning.
+    """Return what a template sees, below "", and the parts of each kind of value that it meets.
 
-    Nothing for a template that others include: it sees what those see.
+    Each is name -> meaning. Nothing for a template that others include: it sees what those see.
     """
+    context = find_context(template)
+    waiting: dict[str, type] = {"": context} if context else {}
     found: dict[str, dict[str, str]] = {}
-    waiting: list[tuple[str, type]] = [("", context)] if (context := find_context(template)) else []
     while waiting:
-        kind, view = waiting.pop(0)
-        found[kind] = {
-            name: said for one in view.__mro__ for name, said in _read_meanings(one).items()
-        }
-        kinds = {one.__name__.removesuffix("View").lower(): one for one in _list_views(view)}
-        waiting += [pair for pair in kinds.items() if pair[0] not in found and pair not in waiting]
+        kind = next(iter(waiting))
+        view = waiting.pop(kind)
+        found[kind] = {}
+        for one in view.__mro__:
+            found[kind] |= _read_meanings(one)
+        for other in _list_views(view):
+            name = other.__name__.removesuffix("View").lower()
+            if name not in found:
+                waiting[name] = other
     return found
 
 
@@ -204,7 +228,8 @@ def _list_views(view: type) -> Iterator[type]:
     while hints:
         hint: Any = hints.pop(0)
         hints += get_args(hint)
-        if hint is Links or (isinstance(hint, type) and hint.__name__.endswith("View")):
+        is_view = isinstance(hint, type) and hint.__name__.endswith("View")
+        if hint is Links or is_view:
             yield hint
 
 
@@ -217,7 +242,8 @@ def _find_properties(view: type) -> Iterator[tuple[str, Callable[..., object]]]:
 
 def _read_meanings(view: type) -> dict[str, str]:
     attributes = inspect.cleandoc(view.__doc__ or "").partition("Attributes:\n")[2]
-    meanings = dict.fromkeys(inspect.get_annotations(view), "") | dict(_FIELD.findall(attributes))
+    meanings = dict.fromkeys(inspect.get_annotations(view), "")
+    meanings |= _FIELD.findall(attributes)
     for name, getter in _find_properties(view):
         meanings[name] = (getter.__doc__ or "").partition("\n\n")[0]
     return {name: " ".join(said.split()) for name, said in meanings.items()}

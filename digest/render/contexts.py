@@ -1,25 +1,32 @@
-"""What each template sees: a frozen dataclass, whose fields are the names that the template may use.
+"""What each template sees: a frozen dataclass, whose fields are the names that it may use.
 
 Every template also knows `|count_papers` (`9 papers`) and `|open_sentence` (first letter large).
-Parts of a text, as `paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack), `|starred` (plain
-Unicode) and `|styled` (terminal).
-Slack's templates have `link(url, label)`. The terminal's have `link(url, text)`, `styled(text, style)` and
-`cut_line(text, columns, lines)`. HTML templates have `read_style(name)` and `read_script(name)`.
+Parts of a text, as `paper.title_parts`, are written by `|marked` (HTML), `|mrkdwn` (Slack),
+`|starred` (plain Unicode) and `|styled` (terminal). Slack's templates have `link(url, label)`. The
+terminal's have `link(url, text)`, `styled(text, style)` and `cut_line(text, columns, lines)`. HTML
+templates have `read_style(name)` and `read_script(name)`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
-from digest.model.announcements import Kind
 from digest.model.errors import QueryError
 from digest.model.messages import Form, Links
-from digest.model.people import SignupRequest
 from digest.model.subscriptions import Abstracts
 from digest.render.digests import CoverageView, DigestView, GroupView, QueryView, RestView
+from digest.render.pages import (
+    ConfirmContext,
+    LinkContext,
+    PreferencesContext,
+    PrivateContext,
+    SubscribeContext,
+    UnsubscribeContext,
+    WebContext,
+)
 from digest.render.papers import PaperView
 
 if TYPE_CHECKING:
@@ -50,11 +57,11 @@ class DigestContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailContext(DigestContext):
-    """`email/subject.txt`, `email/text.txt`, `email/digest.html`: the mail's subject, and its parts.
+    """`email/subject.txt`, `text.txt`, `digest.html`: the mail's subject, and its parts.
 
     Attributes:
-        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or `.txt` of them;
-            none for the subject.
+        fragments: each shown paper, by its number: `email/paper.html` or `email/title.html`, or
+            `.txt` of them; none for the subject.
         top_title: the first paper's title, shortened for the subject; "" on a quiet day.
     """
 
@@ -67,11 +74,12 @@ class MailPaperContext:
     """`email/paper.html`, `email/title.html`, and `.txt` of them: one paper of the mail.
 
     Attributes:
-        paper: the paper, without its number, which another digest may not share. A link to `#paper` leads to its
-            place on the digest's page, or to arXiv if there is none.
-        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is `full`, the
-            authors' comment is shown, too.
-        letters: how many letters of a title there is room for, without names; 0 for the whole title, with names.
+        paper: the paper, without its number, which another digest may not share. A link to `#paper`
+            leads to its place on the digest's page, or to arXiv if there is none.
+        abstracts: how much of its abstract there is room for: `short`, `full` or `none`. If it is
+            `full`, the authors' comment is shown, too.
+        letters: how many letters of a title there is room for, without names; 0 for the whole
+            title, with names.
     """
 
     paper: PaperView
@@ -81,7 +89,7 @@ class MailPaperContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostContext(DigestContext):
-    """`slack/digest.txt`, or `digest.md` in the folder of another destination: the message in its channel.
+    """`slack/digest.txt`, or another destination's `digest.md`: the message in its channel.
 
     Attributes:
         papers: the first papers, whose titles it lists.
@@ -124,7 +132,7 @@ class TerminalContext(DigestContext):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext(DigestContext):
-    """`web/digest.html`: the whole digest as a page, every paper on it; and `web/likes.html`, for its one reader.
+    """`web/digest.html`: the whole digest as a page; and `web/likes.html`, for its one reader.
 
     Attributes:
         opinions: what its one reader wants of papers like some, `more` or `less`, by their ids.
@@ -154,7 +162,7 @@ class FeedEntryContext:
 
 @dataclass(frozen=True, slots=True)
 class MissedContext:
-    """`terminal/missed.txt`, `web/missed.html`: what was announced near a library that it does not have.
+    """`missed.txt`, `missed.html`: what was announced near a library that it does not have.
 
     Attributes:
         library: the library as it was typed.
@@ -171,8 +179,8 @@ class MissedContext:
         without_text: of how many of these nothing but an id is known.
         unasked: for how many of these the next call asks arXiv.
         troubles: what could not be read of it.
-        papers: the nearest. `paper.entry.near` is the title of the library's nearest, `paper.why_first` the words
-            that they share.
+        papers: the nearest. `paper.entry.near` is the title of the library's nearest,
+            `paper.why_first` the words that they share.
     """
 
     library: str
@@ -213,7 +221,7 @@ class PastView:
 
 @dataclass(frozen=True, slots=True)
 class ProblemView:
-    """Why a query cannot be read: the message, what is before, at and after the place, a hint, what works."""
+    """Why a query cannot be read, what is before, at and after the place, a hint, what works."""
 
     message: str
     before: str
@@ -225,7 +233,7 @@ class ProblemView:
 
 @dataclass(frozen=True, slots=True)
 class BarView:
-    """One day: `Thu 19 Nov`, how many papers its announcement brought, and how high the bar is, from 1 to 70."""
+    """One day, `Thu 19 Nov`, how many papers it brought, and how high the bar is, from 1 to 70."""
 
     day: str
     papers: int
@@ -234,7 +242,7 @@ class BarView:
 
 @dataclass(frozen=True, slots=True)
 class VariantView:
-    """A query near another: its text, what was changed, how many papers it brings, and how many that is a day."""
+    """A query near another: its text, what was changed, how many papers it brings, and a day."""
 
     text: str
     change: str
@@ -244,7 +252,7 @@ class VariantView:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceView:
-    """How many papers another wording of a query gains, loses and keeps, and the titles of the newest."""
+    """How many papers another wording of a query gains, loses and keeps, and the newest titles."""
 
     gained: int
     lost: int
@@ -292,41 +300,9 @@ class TrialView:
     difference: DifferenceView | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebContext:
-    """What most pages see beside their own.
-
-    Attributes:
-        home: the installation's front page, "" if it has no public address.
-        contact: the operator's address, "" if none is given.
-        token: tells the server that this page posts.
-        action: the address the page's forms post to.
-    """
-
-    home: str = ""
-    contact: str = ""
-    token: str = ""
-    action: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonContext(WebContext):
-    """What one person's own pages see beside their own.
-
-    Attributes:
-        address: their mail address, as far as the page may tell (masked).
-        said: what was just done, in sentences; "" for nothing.
-        mistakes: what is wrong, by the field that it is about.
-    """
-
-    address: str = ""
-    said: str = ""
-    mistakes: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class ArchiveContext(WebContext):
-    """`web/archive.html`, `web/site.html`: the past digests of a subscription, or what a search found in them.
+    """`archive.html`, `site.html`: the past digests of a subscription, or what a search found.
 
     Attributes:
         title: what the subscription is called.
@@ -369,88 +345,8 @@ class FeedContext(WebContext):
 
 
 @dataclass(frozen=True, slots=True)
-class UnsubscribeContext(WebContext):
-    """`web/unsubscribe.html`, `web/unsubscribed.html`: asks whether to unsubscribe; confirms it.
-
-    Attributes:
-        title: what the subscription is called, "" if the page may not tell.
-        address: the mail address its digests go to, masked; "" if the page may not tell.
-        is_back: the reader unsubscribed, and that was undone just now.
-        is_earlier: the reader unsubscribed before, and the link is only opened again.
-        undo_until: the last day on which it can be undone here, such as `Fri 27 Nov`; "" if it can't.
-    """
-
-    title: str
-    address: str = ""
-    is_back: bool = False
-    is_earlier: bool = False
-    undo_until: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SubscribeContext(WebContext):
-    """`web/subscribe.html`: the form to subscribe as it was filled in, with what is wrong.
-
-    Attributes:
-        problem: what is wrong, with what to do about it.
-        pointer: the query and a mark below the place that is meant, "" for none.
-        given: what was filled in, by the fields' names.
-        days: which days can be chosen, and how each is read.
-        kinds: the same for kinds of announcement.
-        joins: the same for the operator's subscriptions.
-    """
-
-    problem: str
-    pointer: str
-    given: Mapping[str, Sequence[str]]
-    days: Mapping[str, str]
-    kinds: Mapping[Kind, str]
-    joins: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkContext(WebContext):
-    """`web/link.html`, `web/sent.html`: the form to have a link mailed; what comes after a form was sent.
-
-    Attributes:
-        address: the mail address as it was typed.
-        sender: who the mail is from, with the address.
-        problem: what is wrong with the address, "" for nothing.
-        is_link: the link to what somebody has was asked for; else a subscription.
-        is_selective: only some addresses may subscribe, and which is not told.
-        said: how a new link comes, if the old ones were ended.
-    """
-
-    address: str
-    sender: str
-    problem: str = ""
-    is_link: bool = True
-    is_selective: bool = False
-    said: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConfirmContext(WebContext):
-    """`web/confirm.html`, `web/confirmed.html`, `web/refused.html`: what the buttons of a mail's page do, or did.
-
-    Attributes:
-        address: whose it is, masked.
-        coming: what the person gets: title, days and hour, and when the next digest is expected, "" for not known.
-        queries: how many saved queries were asked for.
-        is_move: digests go to this address instead of another one.
-        preferences: where the person changes all this.
-    """
-
-    address: str
-    coming: tuple[tuple[str, str, str], ...]
-    preferences: str
-    queries: int = 0
-    is_move: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class StoredKind:
-    """One kind of thing that is stored of people: what it is, why, how long, and in which tables."""
+    """One kind of thing that is stored of people: what, why, how long, and in which tables."""
 
     what: str
     why: str
@@ -467,36 +363,6 @@ class StoredContext(WebContext):
     """
 
     kinds: tuple[StoredKind, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PreferencesContext(PersonContext):
-    """`web/preferences.html`: what comes to one person, and the forms that change it.
-
-    Attributes:
-        memberships: each subscription that writes to them or that they left: its name (`*` for all of them), its
-            title, what comes of it in sentences, whether it is their own, and what its button does: `unsubscribe`,
-            `undo` or "" for none.
-        choices: what they want of their own subscription: `queries` (each with `name`, `text` and `is_on`),
-            `kinds`, `abstracts`, `has_feed`; None if they have none.
-        days: what is offered for the days, and how it is called.
-        when: the days, hour and time zone of their own subscription, or as typed.
-        likes: of each subscription that nobody else reads: its name, its title, the address of `web/likes.html`
-            for its last digest ("" before the first one), and the papers of which they want more or less, the
-            last one first: the id of each, `more` or `less`, and its title.
-        is_paused: their own subscription sends nothing for now.
-        until: the day up to which it was to be paused, as typed.
-        may_add: they may have a first saved query of their own.
-    """
-
-    memberships: tuple[tuple[str, str, str, bool, str], ...]
-    choices: SignupRequest | None
-    days: Mapping[str, str]
-    when: tuple[str, str, str]
-    likes: tuple[tuple[str, str, str, tuple[tuple[str, str, str], ...]], ...] = ()
-    is_paused: bool = False
-    until: str = ""
-    may_add: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,23 +383,10 @@ class QueryContext(WebContext):
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateContext(PersonContext):
-    """`web/private.html`: what a forwarded mail must not give away. At first, the button that opens it alone.
-
-    Attributes:
-        key: opens it again for each form; "" before it is opened.
-        feed: the address of their own feed, "" for none.
-        typed: the other address as typed.
-    """
-
-    key: str = ""
-    feed: str = ""
-    typed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class LetterContext:
-    """`email/letter.txt`: the mail with a link that somebody asked for on a page. It holds nothing they wrote.
+    """`email/letter.txt`: the mail with a link that somebody asked for on a page.
+
+    It holds nothing they wrote.
 
     Attributes:
         kind: `subscribe`, `link`, `fresh` or `move`.
@@ -633,13 +486,14 @@ class AlarmContext:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowContext:
-    """`start/digest.yml` and others: what `digest init --start github` writes; only the shipped ones count.
+    """`start/*`: what `digest init --start github` writes; only the shipped ones count.
 
     Attributes:
         schedule: when it starts: cron's five fields, and the zone of each.
         in_utc: the same where no zone can be named; nothing if it is the same.
         requirement: where Digest is installed from, as pip takes it.
-        secrets: the variables that no file of the repository may hold, and their values as a shell reads them.
+        secrets: the variables that no file of the repository may hold, and their values as a shell
+            reads them.
         is_site: it publishes the folder `site` on GitHub Pages.
         has_history: there is a database, which knows what was sent.
         ignored: files with secrets that digest.toml names, as `.gitignore` writes them.
@@ -678,13 +532,23 @@ _TEMPLATES: dict[type[Context], str] = {
     ErrorContext: "web/error.html",
     StartContext: "web/start.html",
     TrialContext: "web/trial.html",
-    WorkflowContext: "start/digest.yml start/gitignore.txt start/requirements.txt start/secrets.env "
-    "start/github.txt",
+    WorkflowContext: "start/digest.yml start/gitignore.txt start/requirements.txt"
+    " start/secrets.env start/github.txt",
 }
-CONTEXTS = {name: context for context, names in _TEMPLATES.items() for name in names.split()}
+
+
+def _list_contexts() -> Iterator[tuple[str, type[Context]]]:
+    for context, names in _TEMPLATES.items():
+        for name in names.split():
+            yield name, context
+
+
+CONTEXTS = dict(_list_contexts())
 """Every template that is rendered by name, and what it sees. Style sheets see nothing."""
 
 
 def find_context(name: str) -> type[Context] | None:
-    """Return what a template sees; None for style sheets, and for templates that Digest does not know."""
-    return CONTEXTS.get(name) or (PostContext if name.endswith(POST_SUFFIX) else None)
+    """Return what a template sees; None for style sheets, and for names that mean nothing."""
+    if name in CONTEXTS:
+        return CONTEXTS[name]
+    return PostContext if name.endswith(POST_SUFFIX) else None

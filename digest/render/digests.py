@@ -1,12 +1,12 @@
 """Shows a digest as a whole: its words, what was checked, its groups, and what it leaves out.
 
-What was checked is said in the same sentence in every medium. A digest without papers says which of three things
-happened: the check was complete and nothing matched, it is not complete yet, or it failed.
+What was checked is said in the same sentence in every medium. A digest without papers says which of
+three things happened: the check was complete and nothing matched, it is not complete yet, or it
+failed.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -17,12 +17,23 @@ from zoneinfo import ZoneInfo
 
 from digest.model.announcements import EASTERN, Kind, announcement_moment
 from digest.model.clock import write_day
-from digest.model.messages import NEAR_LIST, Coverage, Digest, DigestEntry, Form, Occasion
+from digest.model.messages import (
+    HIDDEN_LIBRARY,
+    Coverage,
+    Digest,
+    DigestEntry,
+    Form,
+    NearLibrary,
+    Occasion,
+    WhyFirst,
+)
 from digest.model.numbers import count
+from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import Abstracts, Grouping, TurnFailure, UncheckedTurn
 from digest.query import parse_query
 from digest.query.tree import Prefix, walk_conditions
 from digest.render.papers import PaperView
+from digest.render.precedence import explain_dot, name_library, say_why_first
 from digest.render.text import clean_text, name_zone, shorten, write_long_day
 
 _LONGEST_NAME = 120
@@ -34,17 +45,16 @@ _OLDER = "older paper"
 
 _IT_FOLLOWS = "What is missing comes in your next digest"
 _NAMED_DAYS = 3
+
 _FAILURES = {
     TurnFailure.ARXIV_FAILED: "arXiv did not answer",
     TurnFailure.NOT_ANNOUNCED: "arXiv announced nothing",
     TurnFailure.DID_NOT_RUN: "Digest did not run",
 }
-_DAY_SLOT = re.compile(r"(?:unchecked:)?(?:mailing:)?(\d{4}-\d{2}-\d{2})")
-_WEEK_SLOT = re.compile(r"\d{4}-W\d{2}")
 
 
 class CoverageState(StrEnum):
-    """How far the check got: to the end, a part of the way, nowhere as it failed; or none was made yet."""
+    """How far the check got: to the end, a part of the way, nowhere; or none was made yet."""
 
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"
@@ -58,7 +68,8 @@ class CoverageView:
 
     Attributes:
         state: see `CoverageState`.
-        sentence: what was checked, without capital and last full stop: `all 615 papers of Mon 8 Aug were checked`.
+        sentence: what was checked, without capital and last full stop: `all 615 papers of Mon 8 Aug
+            were checked`.
     """
 
     state: CoverageState
@@ -84,7 +95,8 @@ class DigestView:
         count: how many papers it holds, shown or not.
         headline: `9 papers`, or in few words why there is none.
         kinds: `8 new, 1 replaced`; "" if there are none, and of papers that were known before.
-        introduction: what a reader should know first (a first digest, a quiet day, a failure); "" mostly.
+        introduction: what a reader should know first (a first digest, a quiet day, a failure); ""
+            mostly.
         is_first_digest: it holds recent papers of a saved query that is new.
         coverage: what was checked: `coverage.state` and `coverage.sentence`.
         abstracts: how much of each abstract it shows: `short`, `full` or `none`.
@@ -133,7 +145,8 @@ class RestView:
         count: how many papers.
         url: the page that shows all of them, "" if there is none.
         papers: all of them if there is no page, so that a text can list their titles; () otherwise.
-        parts: what they are, if they are of several categories or saved queries: `cs.LG 40 · stat.ML 12`.
+        parts: what they are, if they are of several categories or saved queries: `cs.LG 40 ·
+            stat.ML 12`.
     """
 
     count: int = 0
@@ -145,44 +158,53 @@ class RestView:
 def view_digest(digest: Digest) -> DigestView:
     """Return what templates see of a digest."""
     day, long_day = name_slot(digest)
-    coverage = describe_coverage(
-        digest.coverage, digest.zone, is_sample=digest.occasion is Occasion.FIRST_DIGEST
-    )
-    if digest.unchecked and digest.slot.startswith("run:"):
-        failed = say_unchecked(digest.unchecked).removesuffix(".")
-        coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
+    title = clean_text(digest.title)
+    introduction = write_introduction(digest)
+    queries = [view_query(name, text) for name, text in digest.queries]
     return DigestView(
         subscription=clean_text(digest.subscription),
-        title=shorten(clean_text(digest.title), _LONGEST_NAME),
+        title=shorten(title, _LONGEST_NAME),
         day=day,
         long_day=long_day,
         count=len(digest.entries),
         headline=write_headline(digest),
         kinds=_count_kinds(digest),
-        introduction=clean_text(write_introduction(digest)),
+        introduction=clean_text(introduction),
         is_first_digest=digest.occasion.is_of_past,
-        coverage=coverage,
-        queries=tuple(view_query(name, text) for name, text in digest.queries),
+        coverage=_view_coverage(digest),
+        queries=tuple(queries),
         abstracts=digest.abstracts,
-        near=next((entry.dot for entry in digest.entries if entry.dot), ""),
+        near=explain_dot(_find_near(digest)),
     )
+
+
+def _find_near(digest: Digest) -> NearLibrary | None:
+    """Return to what the first paper of a digest with a dot is near; None if none has one."""
+    return next((entry.near for entry in digest.entries if entry.near), None)
+
+
+def _view_coverage(digest: Digest) -> CoverageView:
+    is_sample = digest.occasion is Occasion.FIRST_DIGEST
+    coverage = describe_coverage(digest.coverage, digest.zone, is_sample=is_sample)
+    if digest.unchecked and SlotName.parse(digest.slot).kind is SlotKind.RUN:
+        failed = say_unchecked(digest.unchecked).removesuffix(".")
+        coverage = replace(coverage, sentence=f"{coverage.sentence}. {failed}")
+    return coverage
 
 
 def view_query(name: str, text: str) -> QueryView:
-    """Return what templates see of a saved query."""
-    is_named = name.replace("-", " ") not in (
-        text,
-        text.replace("-", " "),
-    )  # by more than its own words
-    return QueryView(
-        clean_text(name) if is_named else "", shorten(clean_text(text), _LONGEST_QUERY)
-    )
+    """Return what templates see of a saved query; its name only if it says more than its text."""
+    spoken = name.replace("-", " ")
+    is_named = spoken not in (text, text.replace("-", " "))
+    shown = shorten(clean_text(text), _LONGEST_QUERY)
+    return QueryView(clean_text(name) if is_named else "", shown)
 
 
 def write_headline(digest: Digest) -> str:
     """Say in a few words what a digest brings: how many papers, or why there is none."""
     if digest.entries:
-        return count(len(digest.entries), "paper") + (" or more" if digest.coverage.total else "")
+        papers = count(len(digest.entries), "paper")
+        return f"{papers} or more" if digest.coverage.total else papers
     if digest.occasion is Occasion.TRIAL:
         return "No papers"
     match describe_coverage(digest.coverage).state:
@@ -201,17 +223,20 @@ def write_introduction(digest: Digest) -> str:
 
 def _tell_unchecked(digest: Digest) -> str:
     """Say which turns brought no digest, and why; "" if none failed. `at once` has no turns."""
-    if not digest.unchecked or digest.slot.startswith("run:"):
+    if not digest.unchecked or SlotName.parse(digest.slot).kind is SlotKind.RUN:
         return ""
     late = [turn for turn in digest.unchecked if turn.is_late]
     closed = [turn for turn in digest.unchecked if not turn.is_late]
     said = say_unchecked(closed, digest.zone, "No digest came on {}")
-    if closed and any(
-        announcement_moment(one.announced) <= closed[-1].due_at for one in digest.entries
-    ):
+    if closed and _has_papers_before(digest, closed[-1].due_at):
         whose = "Its" if len(closed) == 1 else "Their"
         said += f" {whose} papers are below."
-    return f"{said} {say_unchecked(late, digest.zone, 'This digest was due on {}')}".strip()
+    said_late = say_unchecked(late, digest.zone, "This digest was due on {}")
+    return f"{said} {said_late}".strip()
+
+
+def _has_papers_before(digest: Digest, moment: datetime) -> bool:
+    return any(announcement_moment(one.announced) <= moment for one in digest.entries)
 
 
 def say_unchecked(
@@ -220,23 +245,26 @@ def say_unchecked(
     what: str = "What arXiv announced on {} was checked late",
 ) -> str:
     """Say on which days something failed, and why: `No digest came on Friday 3 June: …`."""
-    days: dict[TurnFailure, list[date]] = {}
+    days_of: dict[TurnFailure, list[date]] = {}
     for turn in turns:
         local = turn.due_at.astimezone(ZoneInfo(zone))
-        days.setdefault(turn.failure, []).append(local.date())
-    return " ".join(
-        f"{what.format(_join_days(ones))}: {_FAILURES[failure]}." for failure, ones in days.items()
-    )
+        days_of.setdefault(turn.failure, []).append(local.date())
+    sentences = []
+    for failure, days in days_of.items():
+        happened = what.format(_join_days(days))
+        sentences.append(f"{happened}: {_FAILURES[failure]}.")
+    return " ".join(sentences)
 
 
 def _join_days(days: Sequence[date]) -> str:
     """Name some days, the first to the last of many: `Monday 19 and Tuesday 20 September`."""
     months = {(day.year, day.month) for day in days}
-    named = [
-        f"{day:%A} {day.day}" if len(months) == 1 else f"{day:%A} {day.day} {day:%B}"
-        for day in days
-    ]
-    month = f" {days[-1]:%B}" if len(months) == 1 else ""
+    if len(months) == 1:
+        named = [f"{day:%A} {day.day}" for day in days]
+        month = f" {days[-1]:%B}"
+    else:
+        named = [f"{day:%A} {day.day} {day:%B}" for day in days]
+        month = ""
     if len(named) > _NAMED_DAYS:
         return f"{len(named)} days from {named[0]} to {named[-1]}{month}"
     return _join_words(named, "and") + month
@@ -260,38 +288,42 @@ def _introduce(digest: Digest) -> str:
 def _explain_quiet_day(digest: Digest, names: str) -> str:
     zone = ZoneInfo(digest.zone)
     checked = (digest.coverage.checked_at or digest.planned_at).astimezone(zone)
-    is_today = checked.date() == digest.planned_at.astimezone(zone).date()
+    planned = digest.planned_at.astimezone(zone)
+    is_today = checked.date() == planned.date()
     day = "" if is_today else f"{write_day(checked, digest.planned_at)} "
     said = f"Checked {day}{checked:%H:%M} {name_zone(checked)}: nothing"
-    if digest.coverage.last_shown_at:
-        local = digest.coverage.last_shown_at.astimezone(zone)
-        earlier = f"{write_day(local, digest.planned_at)} {local:%H:%M} {name_zone(local)}"
-        return f"{said} more matched {names} since the digest of {earlier}."
-    return f"{said} new matched {names}."
+    if digest.coverage.last_shown_at is None:
+        return f"{said} new matched {names}."
+    shown = digest.coverage.last_shown_at.astimezone(zone)
+    earlier = f"{write_day(shown, digest.planned_at)} {shown:%H:%M} {name_zone(shown)}"
+    return f"{said} more matched {names} since the digest of {earlier}."
 
 
 def _introduce_papers(digest: Digest) -> str:
     match digest.occasion:
         case Occasion.FIRST_DIGEST:
-            total = len(digest.entries)
-            whose = "for your queries" if len(digest.queries) > 1 else "for your query"
-            papers = (
-                f"These are the {total} newest papers {whose}"
-                if total > 1
-                else f"This is the newest paper {whose}"
-            )
-            if digest.is_nearest:
-                near = next(
-                    (entry.dot for entry in digest.entries if entry.dot), NEAR_LIST
-                ).removeprefix("near ")
-                papers = f"These are the {total} recent papers nearest to {near}"
-            return f"Welcome. {papers}. From now on you get only new ones."
+            return f"Welcome. {_introduce_sample(digest)}. From now on you get only new ones."
         case Occasion.TRIAL:
             return "A preview of what it brings. Nothing was sent."
         case Occasion.ALREADY_SENT:
-            return "Taken as sent before the database was restored: kept on record here, and not sent again."
+            return (
+                "Taken as sent before the database was restored: kept on record here, and not sent"
+                " again."
+            )
         case Occasion.SCHEDULED | Occasion.LETTER:
             return ""
+
+
+def _introduce_sample(digest: Digest) -> str:
+    """Say how the papers of a first digest were chosen."""
+    total = len(digest.entries)
+    if digest.is_nearest:
+        library = name_library(_find_near(digest) or HIDDEN_LIBRARY)
+        return f"These are the {total} recent papers nearest to {library}"
+    whose = "for your queries" if len(digest.queries) > 1 else "for your query"
+    if total > 1:
+        return f"These are the {total} newest papers {whose}"
+    return f"This is the newest paper {whose}"
 
 
 def _say_cut(coverage: Coverage) -> str:
@@ -303,21 +335,26 @@ def _say_cut(coverage: Coverage) -> str:
 
 def _explain_empty_trial(digest: Digest) -> str:
     """Say that arXiv has nothing, or nothing that the query means here."""
-    text = shorten(clean_text(digest.queries[0][1]), _LONGEST_NAME)
-    if compared := digest.coverage.compared:
+    raw = digest.queries[0][1]
+    text = shorten(clean_text(raw), _LONGEST_NAME)
+    compared = digest.coverage.compared
+    if compared:
+        papers = count(compared, "paper")
         return (
-            f"arXiv's search names {count(compared, 'paper')} that {text} does not mean as Digest reads it."
+            f"arXiv's search names {papers} that {text} does not mean as Digest reads it."
             " `digest explain PAPER QUERY` says which clause each fails."
         )
-    query, nothing = parse_query(digest.queries[0][1]), f"arXiv has no paper that matches {text}."
+    query = parse_query(raw)
+    nothing = f"arXiv has no paper that matches {text}."
     if query.futility:
         return nothing
-    if all(
-        condition.prefix in (Prefix.AUTHOR, Prefix.PERSON)
-        for condition in walk_conditions(query.tree)
-    ):
+    prefixes = {condition.prefix for condition in walk_conditions(query.tree)}
+    if prefixes <= {Prefix.AUTHOR, Prefix.PERSON}:
         return f"{nothing} Try another spelling of the name, or the family name alone."
-    return f"{nothing} Try another word, a wider one (GPU OR accelerator, transf*), or leave a clause out."
+    return (
+        f"{nothing} Try another word, a wider one (GPU OR accelerator, transf*), or leave a clause"
+        " out."
+    )
 
 
 def _name_queries(digest: Digest) -> str:
@@ -331,77 +368,104 @@ def _join_words(words: list[str], last: str) -> str:
     """Write a list as `a`, `a and b`, `a, b and c`, with `last` before the last of them."""
     if len(words) < 2:  # noqa: PLR2004 - one word needs no "and"
         return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+    *others, final = words
+    return f"{', '.join(others)} {last} {final}"
 
 
 def _count_kinds(digest: Digest) -> str:
     kinds = {entry.kind for entry in digest.entries}
     if kinds <= {Kind.KNOWN} or digest.occasion.is_of_past:
         return ""
-    totals = Counter(map(_name_kind, digest.entries))
-    return ", ".join(
-        f"{count(total, kind)}, new to you" if kind == _OLDER else f"{total:,} {kind}"
-        for kind, total in sorted(totals.items(), key=lambda one: one[0] == _OLDER)
-    )
+    totals = Counter(_name_kind(entry) for entry in digest.entries)
+    older = totals.pop(_OLDER, 0)
+    parts = [f"{total:,} {kind}" for kind, total in totals.items()]
+    if older:
+        parts.append(f"{count(older, _OLDER)}, new to you")
+    return ", ".join(parts)
 
 
 def _name_kind(entry: DigestEntry) -> str:
     """Return what a paper is counted as; if its reader meets it only now, it is no new version."""
     if entry.is_withdrawn:
         return Kind.WITHDRAWAL
-    return entry.kind if entry.shows_change or entry.kind in _FIRST_NEWS else _OLDER
+    is_itself = entry.shows_change or entry.kind in _FIRST_NEWS
+    return entry.kind if is_itself else _OLDER
 
 
 def view_papers(digest: Digest) -> tuple[PaperView, ...]:
     """Return the papers of a digest, numbered from 1."""
-    is_first_digest, by_query = digest.occasion.is_of_past, digest.group_by is Grouping.QUERY
-    is_of_one = len(digest.queries) == 1
+    is_by_query = digest.group_by is Grouping.QUERY
+    is_of_one_query = len(digest.queries) == 1
     views: list[PaperView] = []
     for group in digest.groups:
-        members = digest.entries[len(views) : len(views) + group.count]
-        under = group.title if group.is_name and by_query else ""
-        for entry, why in zip(members, group.reasons or ("",) * group.count, strict=True):
+        first = len(views)
+        members = digest.entries[first : first + group.count]
+        why_first = group.reasons or ((),) * group.count
+        under = group.title if group.is_name and is_by_query else ""
+        for entry, reasons in zip(members, why_first, strict=True):
             number = len(views) + 1
-            views.append(
-                PaperView(
-                    entry, number, is_first_digest, under, is_of_one, group.form, why, group.title
-                )
+            view = PaperView(
+                entry,
+                number,
+                is_first_digest=digest.occasion.is_of_past,
+                under=under,
+                is_of_one_query=is_of_one_query,
+                form=group.form,
+                why_first=say_why_first(entry, reasons),
+                is_place_said=any(reason.why is WhyFirst.PLACE for reason in reasons),
+                heading=group.title,
             )
+            views.append(view)
     return tuple(views)
 
 
 def group_papers(digest: Digest, papers: Sequence[PaperView]) -> tuple[GroupView, ...]:
     """Put neighbours under the headings that the digest gives them."""
+    counts: Counter[str] = Counter()
+    for group in digest.groups:
+        counts[group.title] += group.count
     views: list[GroupView] = []
     start = papers[0].number - 1 if papers else 0
     end = 0
     for group in digest.groups:
-        first, end = end, end + group.count
-        if members := papers[max(0, first - start) : max(0, end - start)]:
-            title = shorten(clean_text(group.title), _LONGEST_NAME)
-            count = sum(one.count for one in digest.groups if one.title == group.title)
-            view = GroupView(title, group.is_name, count, group.form, tuple(members))
-            if views and views[-1].title == title:  # such as minor changes
-                before = views.pop()
-                view = replace(before, papers=before.papers + view.papers)
-            views.append(view)
+        first = end
+        end = first + group.count
+        begin = max(0, first - start)
+        members = tuple(papers[begin : max(0, end - start)])
+        if not members:
+            continue
+        title = shorten(clean_text(group.title), _LONGEST_NAME)
+        view = GroupView(title, group.is_name, counts[group.title], group.form, members)
+        if views and views[-1].title == title:  # such as minor changes
+            before = views.pop()
+            view = replace(before, papers=before.papers + members)
+        views.append(view)
     return tuple(views)
 
 
 def view_rest(papers: Sequence[PaperView], url: str) -> RestView:
     """Return what a message leaves out, and so counts and links, or lists."""
-    return RestView(len(papers), url, () if url else tuple(papers), _count_parts(papers))
+    listed = () if url else tuple(papers)
+    return RestView(len(papers), url, listed, _count_parts(papers))
 
 
 def _count_parts(papers: Sequence[PaperView]) -> str:
     """Say what is left out: of which categories, saved queries or kinds; "" if all is of one."""
     totals = Counter(clean_text(paper.heading) for paper in papers)
-    parts = [f"{shorten(name, _LONGEST_PART)} {total:,}" for name, total in totals.items()]
-    return shorten(" · ".join(parts), _LONGEST_QUERY) if len(parts) > 1 else ""
+    if len(totals) <= 1:
+        return ""
+    parts = []
+    for heading, total in totals.items():
+        name = shorten(heading, _LONGEST_PART)
+        parts.append(f"{name} {total:,}")
+    return shorten(" · ".join(parts), _LONGEST_QUERY)
 
 
 def find_most(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest count up to `most` that fits, 0 for none, asking as rarely as halving allows."""
+    """Return the largest count up to `most` that fits, 0 for none.
+
+    It asks as rarely as halving allows.
+    """
     if most < 1 or fits(most):
         return max(most, 0)
     return bisect_left(range(1, most), x=True, key=lambda count: not fits(count))
@@ -416,76 +480,93 @@ def describe_coverage(
         zone: the reader's IANA zone, for times of day; announcements keep arXiv's dates.
         is_sample: the digest is a sample of recent papers, so no announcement can be incomplete.
     """
-    local, is_search = ZoneInfo(zone), coverage.source == "query"
-    checked = (
-        f" {_write_moment(coverage, coverage.checked_at, local)}" if coverage.checked_at else ""
-    )
-    if is_sample or (coverage.announcement is None and coverage.is_complete and is_search):
+    local = ZoneInfo(zone)
+    announcement = coverage.announcement
+    is_search = coverage.source == "query"
+    is_whole_search = announcement is None and coverage.is_complete and is_search
+    checked = _write_moment(coverage, coverage.checked_at, local)
+    if is_sample or is_whole_search:
         asked = "arXiv's search was asked" if is_search else "arXiv was checked"
         return CoverageView(CoverageState.COMPLETE, f"{asked}{checked}")
     if coverage.failure:
-        since = coverage.failing_since
-        begun = f" since {_write_moment(coverage, since, local)}" if since else ""
+        moment = _write_moment(coverage, coverage.failing_since, local)
+        begun = f" since{moment}" if moment else ""
         sentence = f"papers may be missing. {coverage.failure}{begun}. {_IT_FOLLOWS}"
         return CoverageView(CoverageState.FAILED, sentence)
-    if coverage.announcement is None:
+    if announcement is None:
         return CoverageView(CoverageState.NONE, "no announcement has been checked yet")
     if coverage.is_awaited:
-        return CoverageView(
-            CoverageState.INCOMPLETE,
-            "arXiv's newest announcement is late. Its papers come when it is out",
-        )
-    days = write_day(coverage.announcement, coverage.announcement)
-    days = (
-        f"{write_day(coverage.since, coverage.announcement)} to {days}" if coverage.since else days
-    )
+        sentence = "arXiv's newest announcement is late. Its papers come when it is out"
+        return CoverageView(CoverageState.INCOMPLETE, sentence)
+    days = _write_announcements(coverage.since, announcement)
     if coverage.is_complete:
-        is_known = not is_search and coverage.new > 1 and coverage.new >= (coverage.matched or 0)
-        number = (
-            f"{coverage.new:,} " if is_known else ""
-        )  # figures that do not belong together stay out
-        sentence = f"all {number}papers of {days} were {'searched' if is_search else 'checked'}"
-        return CoverageView(CoverageState.COMPLETE, sentence)
+        papers = f"all {_count_new(coverage)}papers of {days}"
+        verb = "searched" if is_search else "checked"
+        return CoverageView(CoverageState.COMPLETE, f"{papers} were {verb}")
     sentence = f"papers of {days} may be missing: arXiv was last checked{checked}. {_IT_FOLLOWS}"
     return CoverageView(CoverageState.INCOMPLETE, sentence)
 
 
-def _write_moment(coverage: Coverage, moment: datetime, zone: ZoneInfo) -> str:
+def _write_announcements(since: date | None, last: date) -> str:
+    days = write_day(last, last)
+    return f"{write_day(since, last)} to {days}" if since else days
+
+
+def _count_new(coverage: Coverage) -> str:
+    """Return how many papers were announced; "" for figures that do not belong together."""
+    matched = coverage.matched or 0
+    is_harvest = coverage.source != "query"
+    is_known = is_harvest and coverage.new > 1 and coverage.new >= matched
+    return f"{coverage.new:,} " if is_known else ""
+
+
+def _write_moment(coverage: Coverage, moment: datetime | None, zone: ZoneInfo) -> str:
+    """Write a moment after a blank, ` Thu 19 Nov 22:47 ET`; "" if it is not known."""
+    if moment is None:
+        return ""
     local = moment.astimezone(zone)
-    return f"{write_day(local, coverage.announcement or local)} {local:%H:%M} {name_zone(local)}"
+    day = write_day(local, coverage.announcement or local)
+    return f" {day} {local:%H:%M} {name_zone(local)}"
 
 
 def name_slot(digest: Digest) -> tuple[str, str]:
     """Return a digest's date, short (`Thu 19 Nov`) and long (`Thursday 19 November 2026`).
 
-    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is the
-    day of its slot, or the one on which it was planned.
+    That is the day of its announcement; of several it is both ends, `17–19 Nov`. Without any it is
+    the day of its slot, or the one on which it was planned.
     """
-    coverage = digest.coverage
-    since, last = coverage.since, coverage.announcement
-    is_scheduled = digest.occasion is Occasion.SCHEDULED
-    is_week = _WEEK_SLOT.fullmatch(digest.slot) is not None
-    if (
-        is_scheduled
-        and since is not None
-        and last is not None
-        and (is_week or coverage.announcements > 1)
-    ):
-        year = "" if since.year != last.year else f" {last.year}"
-        return write_days(since, last, is_short=True), f"{write_days(since, last)}{year}"
-    if is_scheduled and last is not None:
+    last = digest.coverage.announcement
+    if digest.occasion is not Occasion.SCHEDULED or last is None:
+        day = _find_day(digest)
+        return write_day(day, day), write_long_day(day)
+    since = digest.coverage.since
+    is_week = SlotName.parse(digest.slot).kind is SlotKind.WEEK
+    if since is None or not (is_week or digest.coverage.announcements > 1):
         return write_day(last, last), write_long_day(last)
-    if match := _DAY_SLOT.fullmatch(digest.slot):
-        day = date.fromisoformat(match[1])
-    else:
-        day = digest.planned_at.astimezone(ZoneInfo(digest.zone)).date()
-    return write_day(day, day), write_long_day(day)
+    short = write_days(since, last, is_short=True)
+    long = write_days(since, last)
+    if since.year == last.year:  # otherwise both years are there already
+        long += f" {last.year}"
+    return short, long
+
+
+def _find_day(digest: Digest) -> date:
+    """Return the day of a digest's slot, or else the one on which it was planned."""
+    planned = digest.planned_at.astimezone(ZoneInfo(digest.zone))
+    return SlotName.parse(digest.slot).day or planned.date()
 
 
 def write_days(first: date, last: date, *, is_short: bool = False) -> str:
-    """Write two dates and what lies between as `17–19 November`, short `17–19 Nov`, with what differs."""
-    begun, ended = (f"{day:{'%b' if is_short else '%B'}}" for day in (first, last))
-    year = f" {last.year}" * (first.year != last.year)
+    """Write two dates and what lies between: `17–19 November`, short `17–19 Nov`.
+
+    Month and year are said twice if they differ.
+    """
+    month = "%b" if is_short else "%B"
+    ended = f"{last.day} {last:{month}}"
     if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day}–{last.day} {ended}"
-    return f"{first.day} {begun}{f' {first.year}' * bool(year)} – {last.day} {ended}{year}"
+        return f"{first.day}–{ended}"
+    begun = f"{first.day} {first:{month}}"
+    if first.year != last.year:
+        begun += f" {first.year}"
+        ended += f" {last.year}"
+    return f"{begun} – {ended}"

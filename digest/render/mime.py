@@ -1,4 +1,6 @@
-"""Writes a mail as bytes with the standard library's `EmailMessage`: the same bytes for the same input.
+"""Writes a mail as bytes with the standard library's `EmailMessage`.
+
+The same input gives the same bytes.
 
 Sources: RFC 2047, RFC 2369, RFC 2919, RFC 3676, RFC 5322.
 """
@@ -27,9 +29,9 @@ _URI = re.compile(r"(?:https?|mailto):[!#-;=?-\[\]_a-z~]+")
 _ATOM_TEXT = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _FIELD = re.compile(r"[\t\x20-\x7e]*(?:\r\n [\t\x20]*[\x21-\x7e][\t\x20-\x7e]*)*")
 _LONGEST_PHRASE = 60
-_SENDER_ID = slice(0, 15)
 _NO_LETTERS = re.compile("[^a-z0-9]+")
 _SHORTEST_SENDER_ID = 5
+_LONGEST_SENDER_ID = 15
 
 _FLOWED_WIDTH = 72
 """RFC 3676 §4.2 asks for at most 78 with the trailing blank."""
@@ -43,12 +45,13 @@ _SIGNATURE = "-- "
 class _AsWritten(EmailPolicy):
     """Sends each field as it is written.
 
-    Python's own policy encodes a long `List-Unsubscribe`, which no mail program reads then. It also decodes what
-    looks like an encoded word, so that a title could become a field of its own.
+    Python's own policy encodes a long `List-Unsubscribe`, which no mail program reads then. It also
+    decodes what looks like an encoded word, so that a title could become a field of its own.
     """
 
     def header_store_parse(self, name: str, value: str) -> tuple[str, str]:
-        is_short = all(len(line) <= LONGEST_LINE for line in f"{name}: {value}".split(_CRLF))
+        lines = f"{name}: {value}".split(_CRLF)
+        is_short = all(len(line) <= LONGEST_LINE for line in lines)
         if _FIELD.fullmatch(value) is None or not is_short:
             raise ConfigurationError(f"the mail header {name} cannot be written: {value[:200]!r}")
         return name, value
@@ -62,7 +65,8 @@ def write_mail(fields: list[tuple[str, str]], key: str, plain: str, html: str = 
 
     `key`: unique to the message; names the boundary between the parts.
 
-    Raise `ConfigurationError`: a value is not ASCII, holds a line end that does not fold, or is too long.
+    Raise `ConfigurationError`: a value is not ASCII, holds a line end that does not fold, or is too
+    long.
     """
     message = EmailMessage(policy=_POLICY)
     for name, value in fields:
@@ -82,17 +86,17 @@ def write_subject(text: str) -> str:
 
 
 def write_mailbox(name: str, address: str) -> str:
-    """Write the value of `From`: `Name <address>`, the name quoted or encoded as it needs, or the bare address."""
+    """Write the value of `From`: `Name <address>`, or the bare address.
+
+    The name is quoted or encoded as it needs.
+    """
     return _write_named(name, check_address(address), "From")
 
 
 def write_list_id(title: str, name: str, domain: str) -> str:
     """Write `title <name.domain>` (RFC 2919): the title as a sender's name, the id in ASCII."""
-    return _write_named(
-        clean_text(title) or name,
-        f"{check_atom(name)}.{check_atom(domain)}",
-        "List-Id",
-    )
+    list_id = f"{check_atom(name)}.{check_atom(domain)}"
+    return _write_named(clean_text(title) or name, list_id, "List-Id")
 
 
 def _write_named(name: str, target: str, field: str) -> str:
@@ -100,7 +104,8 @@ def _write_named(name: str, target: str, field: str) -> str:
     phrase = shorten(clean_text(name), _LONGEST_PHRASE)
     if _is_plain(phrase):
         return formataddr((phrase, target))
-    return f"{_fold(phrase, field)}{_CRLF} <{target}>"
+    encoded = _fold(phrase, field)
+    return f"{encoded}{_CRLF} <{target}>"
 
 
 def write_uris(*uris: str) -> str:
@@ -109,14 +114,16 @@ def write_uris(*uris: str) -> str:
 
 
 def write_feedback_id(occasion: str, domain: str) -> str:
-    """Write `scheduled:digest:examplecom`, by which Gmail tells a sender how many of which mails were called spam.
+    """Write `scheduled:digest:examplecom`, by which Gmail counts which mails were called spam.
 
-    The sender's name at the end is the domain's letters and digits, 5 to 15 of them; nothing in it is a
-    reader's own.
+    The sender's name at the end is the domain's letters and digits, 5 to 15 of them; nothing in it
+    is a reader's own.
     """
-    letters = _NO_LETTERS.sub("", domain.lower())
-    sender = letters if len(letters) >= _SHORTEST_SENDER_ID else f"{letters}digest"
-    return f"{check_atom(occasion.replace(' ', '-'))}:digest:{sender[_SENDER_ID]}"
+    sender = _NO_LETTERS.sub("", domain.lower())
+    if len(sender) < _SHORTEST_SENDER_ID:
+        sender += "digest"
+    campaign = check_atom(occasion.replace(" ", "-"))
+    return f"{campaign}:digest:{sender[:_LONGEST_SENDER_ID]}"
 
 
 def check_address(address: str) -> str:
@@ -149,19 +156,21 @@ def _is_plain(text: str) -> bool:
 
 def _fold(text: str, name: str) -> str:
     charset = "us-ascii" if _is_plain(text) else "utf-8"
-    return Header(text, charset, maxlinelen=_WANTED_LINE, header_name=name).encode(linesep=_CRLF)
+    header = Header(text, charset, maxlinelen=_WANTED_LINE, header_name=name)
+    return header.encode(linesep=_CRLF)
 
 
 def flow_text(text: str) -> str:
-    """Return text as format=flowed with delsp=no: a line ending in a blank goes on in the next one."""
-    return "\n".join(map(_flow_line, text.split("\n")))
+    """Return text as format=flowed with delsp=no: a line ending in a blank goes on in the next."""
+    return "\n".join(_flow_line(line) for line in text.split("\n"))
 
 
 def wrap_text(text: str, width: int = 78) -> str:
     """Return text with lines of at most `width` characters, as far as words and links allow."""
-    return "\n".join(
-        part for line in text.split("\n") for part in _break_line(line.rstrip(" "), width)
-    )
+    wrapped: list[str] = []
+    for line in text.split("\n"):
+        wrapped += _break_line(line.rstrip(" "), width)
+    return "\n".join(wrapped)
 
 
 @lru_cache(2_048)
@@ -169,19 +178,23 @@ def _flow_line(line: str) -> str:
     """Flow one line; mails have many in common, such as a paper's abstract."""
     if line == _SIGNATURE:
         return line
-    broken = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
-    return "\n".join([*(_stuff(part) + " " for part in broken[:-1]), _stuff(broken[-1])])
+    parts = _break_line(line.rstrip(" "), _FLOWED_WIDTH)
+    return " \n".join(_stuff(part) for part in parts)
 
 
 def _break_line(line: str, width: int) -> list[str]:
     if len(line) <= width or _LINK_LINE.fullmatch(line):
         return [line]
-    parts: list[str] = []
-    for word in line.split(" "):
-        # A text without blanks, such as a title in Chinese, is too long for any line: its number stays with it.
-        is_hopeless = len(word) > width and bool(parts) and len(parts[-1]) < _SHORT_BEGINNING
-        if parts and (is_hopeless or len(parts[-1]) + 1 + len(word) <= width):
-            parts[-1] += f" {word}"
+    first, *words = line.split(" ")
+    parts = [first]
+    for word in words:
+        last = parts[-1]
+        fits = len(last) + 1 + len(word) <= width
+        # A text without blanks, such as a title in Chinese, is too long for any line: its number
+        # stays with it.
+        is_hopeless = len(word) > width and len(last) < _SHORT_BEGINNING
+        if fits or is_hopeless:
+            parts[-1] = f"{last} {word}"
         else:
             parts.append(word)
     return parts

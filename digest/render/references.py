@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 
 from digest.model.papers import ArxivId, Author, Paper
 from digest.query.names import PARTICLES, is_generation
@@ -37,22 +36,21 @@ _LIKE_LATIN = {
 }
 """Greek letters that look like Latin ones; TeX has no commands for them."""
 
-_ESCAPES_IN_WORDS = {
-    ord(sign): rf"{{\ensuremath{{\{name}}}}}"
-    for name, sign in zip(
-        _SIGNS[-2::-2], _SIGNS[::-2], strict=True
-    )  # of several names the first is kept
-    if sign > "ÿ" and name not in _LIKE_LATIN
-} | _ESCAPES
+_ESCAPES_IN_WORDS: dict[int, str] = {}
+for _name, _sign in zip(_SIGNS[::2], _SIGNS[1::2], strict=True):
+    if _sign > "ÿ" and _name not in _LIKE_LATIN:
+        # Of several names the first is kept.
+        _ESCAPES_IN_WORDS.setdefault(ord(_sign), rf"{{\ensuremath{{\{_name}}}}}")
+_ESCAPES_IN_WORDS |= _ESCAPES
 _ESCAPES_WITHIN_GROUPS = {
-    sign: text for sign, text in _ESCAPES_IN_WORDS.items() if sign not in map(ord, "{}")
+    sign: text for sign, text in _ESCAPES_IN_WORDS.items() if chr(sign) not in "{}"
 }
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"(?:\A|\s)and(?:\s|\Z)", re.IGNORECASE)
 _OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
 """What no formula needs, or what another's preamble may give another meaning."""
 
-_BRACES = re.compile(r"\\([{}])")
+
 _LONGEST_ABSTRACT = 20_000
 
 _DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
@@ -60,7 +58,8 @@ _DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
 
 _NO_DOI = re.compile(r'["%<>\\^`{|}]')
 _EAST_ASIAN = re.compile(
-    r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U000323af]+"
+    r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    r"\U00020000-\U000323af]+"
 )
 """Chinese, Japanese and Korean in their own scripts, in which the last name is written first."""
 
@@ -78,10 +77,13 @@ def write_bibtex(papers: Iterable[Paper], *, with_abstracts: bool = False) -> st
 
 
 def _write_entry(paper: Paper, *, with_abstracts: bool) -> str:
+    authors = [_write_name(name) for name in write_names(paper.authors)]
+    abstract = write_tex(paper.abstract[:_LONGEST_ABSTRACT]) if with_abstracts else ""
     fields = {
         "title": write_tex(paper.title, protects_capitals=True),
-        "author": " and ".join(map(_write_name, write_names(paper.authors))),
+        "author": " and ".join(authors),
         "year": str(paper.published.year),
+        "month": _MONTHS[paper.published.month - 1],
         "eprint": str(paper.id),
         "archivePrefix": "arXiv",
         "primaryClass": escape(clean_text(paper.primary_category)),
@@ -89,90 +91,118 @@ def _write_entry(paper: Paper, *, with_abstracts: bool) -> str:
         "url": paper.url,
         "reportnumber": write_tex(paper.report_no),
         "note": _write_note(paper, write_tex),
-        "abstract": write_tex(paper.abstract[:_LONGEST_ABSTRACT]) if with_abstracts else "",
+        "abstract": abstract,
     }
-    lines = [f"  {name:<13} = {{{value}}}" for name, value in fields.items() if value]
-    lines.insert(
-        lines.index(f"  {'year':<13} = {{{fields['year']}}}") + 1,
-        f"  {'month':<13} = {_MONTHS[paper.published.month - 1]}",
-    )
+    lines = []
+    for name, value in fields.items():
+        if name == "month":  # a word that BibTeX knows, which has no braces
+            lines.append(f"  {name:<13} = {value}")
+        elif value:
+            lines.append(f"  {name:<13} = {{{value}}}")
     body = ",\n".join(lines)
     return f"@misc{{{make_key(paper)},\n{body}\n}}\n"
 
 
 def _write_note(paper: Paper, write: Callable[[str], str]) -> str:
-    """Say which version is cited, and in which journal it came out: `@misc` has no field for that."""
-    version = f"version {paper.version}" + (", withdrawn" if paper.is_withdrawn else "")
-    return f"{version}; {write(paper.journal_ref)}" if paper.journal_ref else version
+    """Say which version is cited, and in which journal it came out.
+
+    `@misc` has no field for that.
+    """
+    note = f"version {paper.version}"
+    if paper.is_withdrawn:
+        note += ", withdrawn"
+    if paper.journal_ref:
+        note += f"; {write(paper.journal_ref)}"
+    return note
 
 
 def _write_name(name: WrittenName) -> str:
+    """Return `Last, Jr., First`; a name that BibTeX would cut elsewhere between braces."""
     parts = [name.last, name.generation, name.given]
     written = ", ".join(escape(part) for part in parts if part)
     if name.is_group or not name.given or _AND.search(written):
-        whole = escape(" ".join(part for part in (name.given, name.last, name.generation) if part))
-        return f"{{{whole}}}"
+        return f"{{{escape(name.whole)}}}"
     return written
 
 
 def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
-    """Return raw text with its formulas as TeX and the rest escaped; the braces are always balanced.
+    """Return raw text with its formulas as TeX and the rest escaped; its braces are balanced.
 
     `protects_capitals` puts words with capitals, and formulas, between braces.
     """
     text = raw.replace("\n", " ").replace("\t", " ")
+
+    def write_words(start: int, end: int) -> str:
+        words = text[start:end]
+        return _write_words(words, is_first=start == 0, protects_capitals=protects_capitals)
+
     parts: list[str] = []
-    end = 0
-    for start, (_, after) in sorted(find_formulas(text).items()):
-        if start < end:
+    written = 0
+    for start, (_, end) in sorted(find_formulas(text).items()):
+        if start < written:
             continue  # a formula within words within a formula
-        formula = _write_formula(text[start:after])
+        formula = _write_formula(text[start:end])
         if formula:
-            parts += [
-                _write_words(
-                    text[end:start], is_first=end == 0, protects_capitals=protects_capitals
-                )
-            ]
-            parts += [f"{{{formula}}}" if protects_capitals else formula]
-            end = after
-    parts.append(_write_words(text[end:], is_first=end == 0, protects_capitals=protects_capitals))
+            parts.append(write_words(written, start))
+            parts.append(f"{{{formula}}}" if protects_capitals else formula)
+            written = end
+    parts.append(write_words(written, len(text)))
     return clean_text("".join(parts))
 
 
 def _write_formula(raw: str) -> str:
-    """Return a formula as TeX; "" if it is not understood to the last command or its braces don't pair."""
-    formula = _BRACES.sub(lambda brace: r"\lbrace " if brace[1] == "{" else r"\rbrace ", raw)
+    """Return a formula as TeX.
+
+    "" if it is not understood to the last command, or if its braces don't pair.
+    """
     plain = to_plain(raw)
-    if not plain or "\\" in plain or "$" in plain or _OUTSIDE_TEX.search(formula):
-        return ""
-    return formula if _is_balanced(formula) else ""
+    is_understood = plain and "\\" not in plain and "$" not in plain
+    formula = raw.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ")
+    if is_understood and not _OUTSIDE_TEX.search(formula) and _is_balanced(formula):
+        return formula
+    return ""
 
 
 def _is_balanced(text: str) -> bool:
-    depths = [*accumulate(((letter == "{") - (letter == "}") for letter in text), initial=0)]
-    return min(depths) == depths[-1] == 0
+    depth = 0
+    for letter in text:
+        if letter == "{":
+            depth += 1
+        elif letter == "}":
+            depth -= 1
+            if depth < 0:
+                return False
+    return depth == 0
 
 
 def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
-    plain = clean_markup(to_plain(raw)).strip()
-    plain = (
-        f"{' ' * raw[:1].isspace()}{plain}{' ' * raw[-1:].isspace()}" if plain else " " * bool(raw)
-    )
-    # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown command are not.
-    escapes = (
-        _ESCAPES_WITHIN_GROUPS if "\\" not in plain and _is_balanced(plain) else _ESCAPES_IN_WORDS
-    )
+    plain = _show_words(raw)
+    # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown
+    # command are not.
+    has_groups = "\\" not in plain and _is_balanced(plain)
+    escapes = _ESCAPES_WITHIN_GROUPS if has_groups else _ESCAPES_IN_WORDS
     if not protects_capitals:
         return plain.translate(escapes)
     first = plain.split()[:1] if is_first else []
 
     def write_word(match: re.Match[str]) -> str:
         word = match[0]
-        is_ordinary = word.lower() == word or (first == [word] and word[1:].lower() == word[1:])
+        is_of_sentence = first == [word] and word[1:].lower() == word[1:]
+        is_ordinary = word.lower() == word or is_of_sentence
         written = word.translate(escapes)
         return written if is_ordinary else f"{{{written}}}"
 
     return _WORD.sub(write_word, plain)
+
+
+def _show_words(raw: str) -> str:
+    """Return the words between two formulas in plain Unicode, with blanks at the ends as one."""
+    plain = clean_markup(to_plain(raw)).strip()
+    if not plain:
+        return " " if raw else ""
+    if raw[0].isspace():
+        plain = f" {plain}"
+    return f"{plain} " if raw[-1].isspace() else plain
 
 
 def escape(text: str) -> str:
@@ -195,6 +225,11 @@ class WrittenName:
     generation: str = ""
     is_group: bool = False
 
+    @property
+    def whole(self) -> str:
+        """The name as it is printed."""
+        return " ".join(part for part in (self.given, self.last, self.generation) if part)
+
 
 def write_names(authors: Iterable[Author]) -> list[WrittenName]:
     """Cut the authors' names, in order; names without any character to show are left out."""
@@ -203,18 +238,30 @@ def write_names(authors: Iterable[Author]) -> list[WrittenName]:
 
 
 def cut_name(name: str) -> WrittenName:
-    """Cut a plain name as printed, `Ludwig van Beethoven`, `Beethoven, Ludwig` or `李 明`, into its parts."""
+    """Cut a plain name as printed into its parts.
+
+    Such as `Ludwig van Beethoven`, `Beethoven, Ludwig` or `李 明`.
+    """
     words = name.split()
     if fold(words[-1].strip(".,:;()")) in _GROUPS:
         return WrittenName(name, is_group=True)
     pieces = [piece.strip() for piece in name.split(",") if piece.strip()]
-    generation = next((piece for piece in pieces[1:] if is_generation(piece)), "")
+    generation = ""
+    for piece in pieces[1:]:
+        if is_generation(piece):
+            generation = piece
+            break
     pieces = [piece for piece in pieces if piece != generation]
     if not pieces:
         return WrittenName(name, is_group=True)
     if len(pieces) > 1:
-        return WrittenName(pieces[0], " ".join(pieces[1:]), generation)
-    words = pieces[0].split()
+        given = " ".join(pieces[1:])
+        return WrittenName(pieces[0], given, generation)
+    return _cut_words(pieces[0].split(), generation)
+
+
+def _cut_words(words: list[str], generation: str) -> WrittenName:
+    """Cut a name without commas into the last name with its particles, and the given names."""
     if len(words) > 1 and all(map(_EAST_ASIAN.fullmatch, words)):
         return WrittenName(words[0], " ".join(words[1:]), generation)
     while len(words) > 1 and is_generation(words[-1]):
@@ -222,31 +269,40 @@ def cut_name(name: str) -> WrittenName:
     start = len(words) - 1
     while start > 1 and fold(words[start - 1].strip(".")) in PARTICLES:
         start -= 1
-    return WrittenName(" ".join(words[start:]), " ".join(words[:start]), generation)
+    last = " ".join(words[start:])
+    given = " ".join(words[:start])
+    return WrittenName(last, given, generation)
 
 
 def make_key(paper: Paper) -> str:
-    """Return a paper's citation key, `Lindquell2026-2611.14886`: first author, year of version 1, id.
+    """Return a paper's citation key, such as `Lindquell2026-2611.14886`.
 
-    The id makes it unique. A new version changes it only if it has another first author.
+    It has the first author, the year of version 1 and the id, which makes it unique. A new version
+    changes it only if it has another first author.
     """
     names = write_names(paper.authors[:1])
-    name = _spell_ascii(names[0]) if names else ""
-    return f"{name or 'arXiv'}{paper.published.year}-{str(paper.id).replace('/', '.')}"
+    author = _spell_ascii(names[0]) if names else ""
+    id_ = str(paper.id).replace("/", ".")
+    return f"{author or 'arXiv'}{paper.published.year}-{id_}"
 
 
 def _spell_ascii(name: WrittenName) -> str:
     words = name.last.split()
     if name.is_group:
         words = [word for word in words if fold(word) not in _GROUP_STARTS][:1]
-    folded = ((fold(letter), letter.isupper()) for letter in "".join(words))
-    letters = "".join(text.capitalize() if is_upper else text for text, is_upper in folded)
-    return "".join(letter for letter in letters if letter.isascii() and letter.isalpha())
+    spelled = ""
+    for letter in "".join(words):
+        folded = fold(letter)
+        spelled += folded.capitalize() if letter.isupper() else folded
+    return "".join(letter for letter in spelled if letter.isascii() and letter.isalpha())
 
 
 def find_doi(paper: Paper) -> str:
     """Return the first DOI that can be written as it is; "" if there is none."""
-    return next((doi for doi in paper.dois if _DOI.fullmatch(doi) and not _NO_DOI.search(doi)), "")
+    for doi in paper.dois:
+        if _DOI.fullmatch(doi) and not _NO_DOI.search(doi):
+            return doi
+    return ""
 
 
 def drop_repeated(papers: Iterable[Paper]) -> list[Paper]:
@@ -265,31 +321,43 @@ def write_ris(papers: Iterable[Paper], *, with_abstracts: bool = False) -> str:
 
 
 def _write_record(paper: Paper, *, with_abstracts: bool) -> str:
-    fields = [
-        ("ID", make_key(paper)),
-        ("TI", show_plain(paper.title)),
-        *(("AU", _write_name_ris(name)) for name in write_names(paper.authors)),
-        ("PY", str(paper.published.year)),
-        ("DA", f"{paper.published:%Y/%m/%d}/"),
-        ("PB", "arXiv"),
-        ("AN", f"arXiv:{paper.id}"),
-        ("DO", find_doi(paper)),
-        ("UR", paper.url),
-        *(("KW", clean_text(category).replace("*", "")) for category in paper.categories),
-        ("N1", _write_note(paper, show_plain)),
-        ("AB", show_plain(paper.abstract) if with_abstracts else ""),
-    ]
-    lines = [f"{tag}  - {value}\r\n" for tag, value in fields if value]
-    return "".join(["TY  - UNPB\r\n", *lines, "ER  - \r\n"])
+    lines = ["TY  - UNPB"]
+
+    def add(tag: str, value: str) -> None:
+        if value:
+            lines.append(f"{tag}  - {value}")
+
+    add("ID", make_key(paper))
+    add("TI", show_plain(paper.title))
+    for name in write_names(paper.authors):
+        add("AU", _write_name_ris(name))
+    add("PY", str(paper.published.year))
+    add("DA", f"{paper.published:%Y/%m/%d}/")
+    add("PB", "arXiv")
+    add("AN", f"arXiv:{paper.id}")
+    add("DO", find_doi(paper))
+    add("UR", paper.url)
+    for category in paper.categories:
+        keyword = clean_text(category).replace("*", "")
+        add("KW", keyword)
+    add("N1", _write_note(paper, show_plain))
+    if with_abstracts:
+        add("AB", show_plain(paper.abstract))
+    lines.append("ER  - ")
+    return "".join(f"{line}\r\n" for line in lines)
 
 
 def _write_name_ris(name: WrittenName) -> str:
     """Return `Last, First, Jr.`; a group's name has no commas, which would cut it."""
     if name.is_group or not name.given:
-        whole = " ".join(part for part in (name.given, name.last, name.generation) if part)
-        return clean_text(whole.replace(",", " ").replace("*", ""))
+        return clean_text(_drop_signs(name.whole))
     parts = (name.last, name.given, name.generation)
-    return ", ".join(part.replace("*", "").replace(",", " ") for part in parts if part)
+    return ", ".join(_drop_signs(part) for part in parts if part)
+
+
+def _drop_signs(text: str) -> str:
+    """Leave out what RIS gives a meaning: commas, and asterisks, which RIS forbids."""
+    return text.replace("*", "").replace(",", " ")
 
 
 FORMATS = {

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from digest.config.settings import MailSettings
-from digest.model.destinations import Destination, DestinationKind, Medium
+from digest.model.destinations import Destination, Medium
 from digest.model.errors import DigestError, TemplateError
 from digest.model.messages import (
     SITE_FEEDS,
@@ -61,13 +61,15 @@ LONGEST_POST = 2000
 
 _KEPT_DIGESTS = 8
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
+_JSON = "application/json"
 _SLACK_ALARM = "slack/alarm.txt"
 
 
 class Renderer:
     """Renders digests and feeds for every medium. Safe to share between threads.
 
-    `folders`: the operator's template folders, first come first served; the shipped one is always last.
+    `folders`: the operator's template folders, first come first served; the shipped one is always
+        last.
     """
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
@@ -83,7 +85,10 @@ class Renderer:
         return MailIdentity(mail.from_address, mail.from_name, domain, made_at)
 
     def divide(self, digest: Digest, destination: Destination) -> tuple[Share | None, ...]:
-        """Return which papers are in each message of a digest at a destination; None if one message has all."""
+        """Return which papers are in each message of a digest at a destination.
+
+        None if one message has all.
+        """
         if destination.traits.medium is not Medium.SLACK:
             return (None,)
         return self._divide(digest).divide(destination)
@@ -93,67 +98,70 @@ class Renderer:
     ) -> Message:
         """Render one part for the delivery's destination.
 
-        Raise `DigestError`: the destination is one that readers fetch from, so nothing is sent there.
+        Raise `DigestError`: the destination is one that readers fetch from, so nothing is sent
+        there.
         """
         destination = delivery.destination
-        match destination.kind:
-            case DestinationKind.MAIL:
+        if destination.is_pulled:
+            raise DigestError(f"{destination} is a feed: nothing is sent there")
+        match destination.traits.medium:
+            case Medium.MAIL:
                 body = write_digest_mail(self._papers, digest, delivery, links, identity)
                 return _write_message("message/rfc822", body, digest, delivery, ".eml")
-            case DestinationKind.SLACK | DestinationKind.SLACK_WEBHOOK:
-                body = encode_payload(write_slack_payload(self._divide(digest), delivery, links))
+            case Medium.SLACK:
+                payload = write_slack_payload(self._divide(digest), delivery, links)
                 suffix = f"-{delivery.part + 1}.json" if delivery.part else ".json"
-                return _write_message("application/json", body, digest, delivery, suffix)
-            case DestinationKind.WEBHOOK:
+                return _write_message(_JSON, encode_payload(payload), digest, delivery, suffix)
+            case Medium.EVENT:
                 body = write_digest_event(digest, delivery, links)
-                return _write_message("application/json", body, digest, delivery, ".json")
-            case DestinationKind.CONSOLE:
+                return _write_message(_JSON, body, digest, delivery, ".json")
+            case Medium.TERMINAL:
                 text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
                 return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
-            case DestinationKind.FILE if not destination.is_pulled:
-                beside = Links(
-                    home=links.home, refs=links.refs, archive=SITE_INDEX, feed=SITE_FEEDS[0]
-                )
-                body, name = (
-                    self.render_site_page(digest, beside, ""),
-                    name_page(digest.subscription, digest.slot),
-                )
-                return Message("text/html", body, delivery.idempotency_key, name)
-            case DestinationKind.FILE | DestinationKind.FEED:
-                raise DigestError(f"{destination} is a feed: nothing is sent there")
-            case kind:
-                text = write_post(self.templates, f"{kind}{POST_SUFFIX}", digest, links)
+            case Medium.PAGE:
+                return self._render_beside(digest, delivery, links)
+            case Medium.POST | Medium.FEED:
+                name = f"{destination.kind}{POST_SUFFIX}"
+                text = write_post(self.templates, name, digest, links)
                 return _write_message("text/markdown", text.encode(), digest, delivery, ".md")
+
+    def _render_beside(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
+        """Render a digest's page for a site, with links to what is beside it in the folder."""
+        beside = Links(home=links.home, refs=links.refs, archive=SITE_INDEX, feed=SITE_FEEDS[0])
+        body = self.render_site_page(digest, beside, "")
+        name = name_page(digest.subscription, digest.slot)
+        return Message("text/html", body, delivery.idempotency_key, name)
 
     def render_text(self, digest: Digest, links: Links) -> str:
         """Render plain text in lines of at most 78 characters, as far as words and links allow."""
         return write_digest_text(self._papers, digest, links)
 
     def render_terminal(self, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
-        """Render for a terminal of `width` columns (at least 40), listing at most `limit` papers."""
-        papers, width = view_papers(digest), max(width, NARROWEST)
+        """Render for a terminal of `width` columns (at least 40), with at most `limit` papers."""
+        width = max(width, NARROWEST)
+        papers = view_papers(digest)
         listed = papers[: digest.shown][:limit]
+        left_out = papers[len(listed) :]
         context = TerminalContext(
             digest=view_digest(digest),
             groups=group_papers(digest, listed),
-            rest=view_rest(papers[len(listed) :], ""),
+            rest=view_rest(left_out, ""),
             width=width,
         )
-        return lay_out_lines(
-            self.templates.render("terminal/digest.txt", context), width, color=color
-        )
+        text = self.templates.render("terminal/digest.txt", context)
+        return lay_out_lines(text, width, color=color)
 
     def render_page(self, digest: Digest, links: Links, *, is_static: bool = False) -> str:
         """Render the whole digest as a page of its own: every paper with its abstract, no image."""
+        view = view_digest(digest)
         groups = group_papers(digest, view_papers(digest))
-        context = PageContext(
-            digest=view_digest(digest), groups=groups, links=links, is_static=is_static
-        )
+        context = PageContext(digest=view, groups=groups, links=links, is_static=is_static)
         return self.templates.render("web/digest.html", context)
 
     def render_site_page(self, digest: Digest, links: Links, made: str) -> bytes:
         """Render a digest's page for a site, which others may read; `made`: see `mark_page`."""
-        return mark_page(self.render_page(digest.hide_library(), links, is_static=True), made)
+        html = self.render_page(digest.hide_library(), links, is_static=True)
+        return mark_page(html, made)
 
     def render_feed(self, feed: Feed, suffix: str) -> bytes:
         """Render a feed as `atom` (RFC 4287) or `json` (JSON Feed 1.1)."""
@@ -176,69 +184,81 @@ class Renderer:
 
         `key` names it: a repetition has the same. `channel` is what Slack calls the destination.
         """
-        if destination.kind is DestinationKind.WEBHOOK:
+        name = f"alarm-{key}"
+        medium = destination.traits.medium
+        if medium is Medium.EVENT:
             body = write_alarm_event(context, key, identity.date)
-            return Message("application/json", body, key, f"alarm-{key}.json")
-        if destination.traits.is_paced:
-            payload = make_payload(
-                _SLACK_ALARM, compile_blocks(self.templates.render(_SLACK_ALARM, context))
-            )
-            if destination.kind is DestinationKind.SLACK:
+            return Message(_JSON, body, key, f"{name}.json")
+        if medium is Medium.SLACK:
+            compiled = compile_blocks(self.templates.render(_SLACK_ALARM, context))
+            payload = make_payload(_SLACK_ALARM, compiled)
+            if not destination.traits.is_named:
                 payload = address_payload(payload, channel, key, {"alarm": key})
-            return Message("application/json", encode_payload(payload), key, f"alarm-{key}.json")
-        rendered = clean_markup(self.templates.render("email/alarm.txt", context).strip())
-        subject, _, text = rendered.partition("\n")
-        if destination.kind is DestinationKind.MAIL:
-            return _write_plain_mail(
-                subject, text, identity, destination, key=key, name=f"alarm-{key}.eml"
-            )
+            return Message(_JSON, encode_payload(payload), key, f"{name}.json")
+        rendered = self.templates.render("email/alarm.txt", context).strip()
+        subject, _, text = clean_markup(rendered).partition("\n")
+        if medium is Medium.MAIL:
+            fields = write_head(identity, identity.from_name, destination.address, subject, key)
+            return _write_plain_mail(fields, text, key, f"{name}.eml")
         body = f"{clean_text(subject)}\n\n{text.strip()}\n".encode()
-        return Message("text/plain", body, key, f"alarm-{key}.txt")
+        return Message("text/plain", body, key, f"{name}.txt")
 
     def render_letter(
         self, context: LetterContext, delivery: Delivery, identity: MailIdentity
     ) -> Message:
         """Render the mail with a link that somebody asked for on a page."""
         key = delivery.idempotency_key
-        to = delivery.destination
+        to = delivery.destination.address
+        fields = write_head(identity, identity.from_name, to, context.subject, key)
         text = clean_markup(self.templates.render("email/letter.txt", context))
-        return _write_plain_mail(
-            context.subject, text, identity, to, key=key, name=f"letter-{key}.eml"
-        )
+        return _write_plain_mail(fields, text, key, f"letter-{key}.eml")
 
     def web_style_hash(self) -> str:
-        """Return the source expression that allows the pages' one `<style>` in a Content-Security-Policy."""
-        style = self.templates.read_source("web/style.css")
-        return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
+        """Return what allows the pages' one `<style>` in a Content-Security-Policy: its hash."""
+        style = self.templates.read_source("web/style.css").encode()
+        digest = hashlib.sha256(style).digest()
+        return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def mark_page(html: str, made: str) -> bytes:
-    """Return a page of a site with the mark by which it is known again, and the name of all it was made of."""
-    return html.replace(
-        "<head>", f'<head>\n<meta name="generator" content="Digest {made}">', 1
-    ).encode()
+    """Return a page of a site with the mark by which it is known again.
+
+    `made` names all that it was made of.
+    """
+    head = f'<head>\n<meta name="generator" content="Digest {made}">'
+    return html.replace("<head>", head, 1).encode()
 
 
 def name_page(subscription: str, slot: str) -> str:
-    """Return the file name of a digest's page on a site; no other digest has it, as a slot says where it ends."""
-    return f"{_UNNAMEABLE.sub('-', slot)}-{subscription}.html"
+    """Return the file name of a digest's page on a site.
+
+    No other digest has it, as a slot says where it ends.
+    """
+    moment = _UNNAMEABLE.sub("-", slot)
+    return f"{moment}-{subscription}.html"
 
 
 def write_post(templates: Templates, name: str, digest: Digest, links: Links) -> str:
-    """Return a digest as one message in Markdown: as many papers as there is room for, the others counted."""
-    papers, view = view_papers(digest), view_digest(digest)
+    """Return a digest as one message in Markdown, with as many papers as there is room for.
+
+    The others are counted.
+    """
+    view = view_digest(digest)
+    papers = view_papers(digest)
 
     def render(most: int) -> str:
+        listed = papers[:most]
         context = PostContext(
             digest=view,
-            groups=group_papers(digest, papers[:most]),
+            groups=group_papers(digest, listed),
             rest=view_rest(papers[most:], links.web_view),
             links=links,
-            papers=papers[:most],
+            papers=listed,
         )
         return templates.render(name, context).strip()
 
-    text = render(find_most(digest.shown, lambda most: len(render(most)) <= LONGEST_POST))
+    most = find_most(digest.shown, lambda count: len(render(count)) <= LONGEST_POST)
+    text = render(most)
     if len(text) > LONGEST_POST:
         raise TemplateError(
             f"{name} takes more than {LONGEST_POST:,} characters even without papers"
@@ -253,8 +273,6 @@ def _write_message(
     return Message(media_type, body, delivery.idempotency_key, f"{name}{suffix}")
 
 
-def _write_plain_mail(
-    subject: str, text: str, identity: MailIdentity, to: Destination, *, key: str, name: str
-) -> Message:
-    fields = write_head(identity, identity.from_name, to.address, subject, key)
-    return Message("message/rfc822", write_mail(fields, key, flow_text(text.strip())), key, name)
+def _write_plain_mail(fields: list[tuple[str, str]], text: str, key: str, name: str) -> Message:
+    body = write_mail(fields, key, flow_text(text.strip()))
+    return Message("message/rfc822", body, key, name)

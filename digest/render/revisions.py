@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from digest.compare import find_differences
+from digest.model.numbers import count
 from digest.model.papers import Paper
 from digest.render.text import clean_text, shorten, show_plain
 from digest.tex.places import find_place
@@ -29,7 +31,7 @@ _MOST_PAIRS = 20_000
 """Longer texts are not compared: the tokens of one text, and the pairs of equal tokens in both."""
 
 _LEAST_KEPT = 0.25
-"""If a smaller share of the longer text's words is kept, it is written anew and reads better whole."""
+"""If a smaller share of the longer text's words is kept, it is new, and reads better whole."""
 
 _KEPT_TEXTS = 1_024
 
@@ -88,60 +90,81 @@ class DiffPiece:
     text: str
 
 
+class _Run(NamedTuple):
+    part: Part
+    tokens: Sequence[str]
+
+
 @lru_cache(_KEPT_TEXTS)
 def compare_words(before: str, after: str) -> tuple[DiffPiece, ...]:
     """Return the pieces of two texts, in order; of two neighbours what is gone comes first."""
     # A blank before the first word lets it be compared with words that have one.
-    return _join(_compare(_TOKEN.findall(f" {before}"), _TOKEN.findall(f" {after}")), " ")
+    old = _TOKEN.findall(f" {before}")
+    new = _TOKEN.findall(f" {after}")
+    return _join(_compare(old, new), " ")
 
 
 def compare_lists(before: Sequence[str], after: Sequence[str]) -> tuple[DiffPiece, ...]:
     """Return the pieces of two lists of names, name by name, a comma between them."""
-    old, new = ([f", {name}" for name in names] for names in (before, after))
+    old = [f", {name}" for name in before]
+    new = [f", {name}" for name in after]
     return _join(_compare(old, new), ", ")
 
 
 def count_words(pieces: Iterable[DiffPiece], part: Part) -> int:
     """Return how many words are in the pieces of one part; signs do not count."""
-    return sum(
-        any(letter.isalnum() for letter in token)
-        for piece in pieces
-        if piece.part is part
-        for token in _TOKEN.findall(piece.text)
-    )
+    total = 0
+    for piece in pieces:
+        if piece.part is part:
+            total += sum(_is_word(token) for token in _TOKEN.findall(piece.text))
+    return total
 
 
-def _compare(before: Sequence[str], after: Sequence[str]) -> list[tuple[Part, Sequence[str]]]:
-    counts = Counter(after)
-    is_short = max(len(before), len(after)) <= _MOST_TOKENS
-    runs: list[tuple[Part, Sequence[str]]] = []
-    if is_short and sum(counts[token] for token in before) <= _MOST_PAIRS:
-        for tag, first, last, begin, end in SequenceMatcher(
-            None, before, after, autojunk=False
-        ).get_opcodes():
-            if tag == "equal":
-                runs.append((Part.KEPT, before[first:last]))
-            else:
-                runs += [(Part.GONE, before[first:last]), (Part.COME, after[begin:end])]
-    kept = sum(len(tokens) for part, tokens in runs if part is Part.KEPT)
+def _is_word(token: str) -> bool:
+    return any(letter.isalnum() for letter in token)
+
+
+def _compare(before: Sequence[str], after: Sequence[str]) -> list[_Run]:
+    runs = _match(before, after)
+    kept = sum(len(run.tokens) for run in runs if run.part is Part.KEPT)
     if kept < _LEAST_KEPT * max(len(before), len(after)):
-        runs = [(Part.GONE, before), (Part.COME, after)]
-    return [run for run in runs if run[1]]
+        runs = [_Run(Part.GONE, before), _Run(Part.COME, after)]
+    return [run for run in runs if run.tokens]
 
 
-def _join(runs: Sequence[tuple[Part, Sequence[str]]], lead: str) -> tuple[DiffPiece, ...]:
+def _match(before: Sequence[str], after: Sequence[str]) -> list[_Run]:
+    """Find what two texts share; nothing if they are too long to compare."""
+    counts = Counter(after)
+    pairs = sum(counts[token] for token in before)
+    if max(len(before), len(after)) > _MOST_TOKENS or pairs > _MOST_PAIRS:
+        return []
+    runs: list[_Run] = []
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, first, last, begin, end in matcher.get_opcodes():
+        if tag == "equal":
+            runs.append(_Run(Part.KEPT, before[first:last]))
+        else:
+            runs.append(_Run(Part.GONE, before[first:last]))
+            runs.append(_Run(Part.COME, after[begin:end]))
+    return runs
+
+
+def _join(runs: Sequence[_Run], lead: str) -> tuple[DiffPiece, ...]:
     """Make pieces of runs, without the `lead` that was put before the first token of both texts."""
-    texts = [(part, "".join(tokens)) for part, tokens in runs]
-    if not texts:
+    pieces = [DiffPiece(run.part, "".join(run.tokens)) for run in runs]
+    if not pieces:
         return ()
-    (part, text), *rest = texts
-    text = text[len(lead) :]
-    if part is not Part.KEPT and rest:
-        second, first_kept = rest[0]
-        rest[0] = second, first_kept[len(lead) :]
-        # If only one text has it, what separates it from the beginning of the other comes after it.
-        text += lead if second is Part.KEPT else ""
-    return tuple(DiffPiece(part, text) for part, text in ((part, text), *rest) if text)
+    first = pieces[0]
+    text = first.text.removeprefix(lead)
+    if first.part is not Part.KEPT and len(pieces) > 1:
+        second = pieces[1]
+        pieces[1] = replace(second, text=second.text.removeprefix(lead))
+        if second.part is Part.KEPT:
+            # If only one text has it, what separates it from the beginning of the other comes
+            # after it.
+            text += lead
+    pieces[0] = replace(first, text=text)
+    return tuple(piece for piece in pieces if piece.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +172,11 @@ class RevisionView:
     """What changed in one part of a paper.
 
     Attributes:
-        name: which: `withdrawal` (no longer), `title`, `authors`, `comment`, `journal reference`, `DOI`,
-            `abstract`, `categories`.
+        name: which: `withdrawal` (no longer), `title`, `authors`, `comment`, `journal reference`,
+            `DOI`, `abstract`, `categories`.
         summary: it in a few words: `title was “…”`, `abstract +22 words`.
-        pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come ("come").
+        pieces: all of it: what was kept, what is gone (`piece.part` is "gone"), what has come
+            ("come").
     """
 
     name: str
@@ -175,17 +199,21 @@ def view_revisions(
     differing = set(find_differences(before, after))
     if after.is_withdrawn:
         differing.discard("withdrawn")  # its kind says so already
-    views = tuple(_view(part, before, after) for part in _PARTS if part in differing)
-    if shown is None or show_plain(shown.title) == show_plain(after.title):
-        return views
-    title = f"title now “{shorten(show_plain(after.title), _LONGEST_TITLE)}”"
-    return tuple(replace(view, summary=title) if view.name == "title" else view for view in views)
+    views = [_view(part, before, after) for part in _PARTS if part in differing]
+    title = show_plain(after.title)
+    if shown is not None and show_plain(shown.title) != title:
+        for at, view in enumerate(views):
+            if view.name == "title":
+                views[at] = replace(view, summary=f"title now “{shorten(title, _LONGEST_TITLE)}”")
+    return tuple(views)
 
 
 def join_summaries(revisions: Sequence[RevisionView]) -> str:
     """Say in one line what changed; a DOI and categories only if nothing else did."""
     telling = [one.summary for one in revisions if one.name not in _LEAST]
-    return "; ".join(telling or [one.summary for one in revisions]) or UNCHANGED
+    if not telling:
+        telling = [one.summary for one in revisions]
+    return "; ".join(telling) or UNCHANGED
 
 
 def find_withdrawal_reason(paper: Paper) -> str:
@@ -194,46 +222,58 @@ def find_withdrawal_reason(paper: Paper) -> str:
 
 
 def _say_comment(before: Paper, after: Paper) -> str:
-    old, new = [_CLAUSE.split(show_plain(paper.comment)) for paper in (before, after)]
-    known = {clause.strip(" ;,.").lower() for clause in old}
-    come = [clause for clause in new if clause.strip(" ;,.").lower() not in known]
-    said = " ".join([clause for clause in come if not _LENGTHS.fullmatch(clause)] or come).strip(
-        " ;,."
-    )
+    """Say what the authors added to their comment, without page counts if there is more."""
+    old = _CLAUSE.split(show_plain(before.comment))
+    new = _CLAUSE.split(show_plain(after.comment))
+    known = set(map(_fold_clause, old))
+    come = [clause for clause in new if _fold_clause(clause) not in known]
+    telling = [clause for clause in come if not _LENGTHS.fullmatch(clause)]
+    said = " ".join(telling or come).strip(" ;,.")
     said = _OF_VERSION.sub("", said)
     place = find_place(replace(after, comment=said, journal_ref=""))
-    if place and said.lower().startswith(place.split()[0].lower()) and not re.search("[;,]", said):
-        said = place
+    if place and not re.search("[;,]", said):
+        verb = place.split()[0]
+        if said.lower().startswith(verb.lower()):
+            said = place
     return shorten(said, _LONGEST_COMMENT) or "comment edited"
 
 
+def _fold_clause(clause: str) -> str:
+    return clause.strip(" ;,.").lower()
+
+
 def count_changed(pieces: Sequence[DiffPiece]) -> int:
-    """Return how many words changed: those that are gone or those that have come, whichever are more."""
+    """Return how many words changed: those gone or those that have come, whichever are more."""
     return max(count_words(pieces, Part.GONE), count_words(pieces, Part.COME))
 
 
 def _count_changes(pieces: Sequence[DiffPiece]) -> str:
-    gone, come = count_words(pieces, Part.GONE), count_words(pieces, Part.COME)
-    most = count_changed(pieces)
+    gone = count_words(pieces, Part.GONE)
+    come = count_words(pieces, Part.COME)
+    most = max(gone, come)
     if not most:
         return ": punctuation changed"
-    words = f"{most:,} word{'' if most == 1 else 's'}"
-    if gone and come:
-        return f": {words} changed" if count_words(pieces, Part.KEPT) else " written anew"
-    return f" {'+' if come else '−'}{words}"
+    words = count(most, "word")
+    if not (gone and come):
+        return f" +{words}" if come else f" −{words}"
+    return f": {words} changed" if count_words(pieces, Part.KEPT) else " written anew"
 
 
 def _name_changes(old: Sequence[str], new: Sequence[str]) -> str:
     # Two people may have one name.
-    came, went = (
-        list((Counter(one) - Counter(other)).elements()) for one, other in ((new, old), (old, new))
-    )
-    parts = [
-        sign + (f"{len(names):,}" if len(names) > _MOST_NAMES else ", ".join(names))
-        for sign, names in (("+", came), ("−", went))
-        if names
-    ]
-    return " ".join(parts) or "in another order"
+    came = list((Counter(new) - Counter(old)).elements())
+    went = list((Counter(old) - Counter(new)).elements())
+    said = []
+    if came:
+        said.append(f"+{_list_names(came)}")
+    if went:
+        said.append(f"−{_list_names(went)}")
+    return " ".join(said) or "in another order"
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """Return a few names, or how many there are."""
+    return f"{len(names):,}" if len(names) > _MOST_NAMES else ", ".join(names)
 
 
 def _read_part(part: str, paper: Paper) -> list[str]:
@@ -249,7 +289,8 @@ def _read_part(part: str, paper: Paper) -> list[str]:
 
 
 def _view(part: str, before: Paper, after: Paper) -> RevisionView:
-    old, new = (_read_part(part, paper) for paper in (before, after))
+    old = _read_part(part, before)
+    new = _read_part(part, after)
     pieces = compare_lists(old, new) if part in _LISTS else compare_words(old[0], new[0])
     match part:
         case "withdrawn":
@@ -259,12 +300,10 @@ def _view(part: str, before: Paper, after: Paper) -> RevisionView:
         case "title":
             said = f"title was “{shorten(old[0], _LONGEST_TITLE)}”"
         case "journal_ref":
-            # Its volume and page are on the paper's own page.
-            told = shorten(_JOURNAL.match(new[0])[0], _LONGEST_TITLE)  # type: ignore[index]  # it may be empty
-            said = f"published in {told}" if told else "journal reference removed"
+            said = _say_journal(new[0])
         case "dois":
-            told = shorten(", ".join(name for name in new if name not in old), _LONGEST_TITLE)
-            said = f"DOI {told or 'removed'}"
+            added = ", ".join(name for name in new if name not in old)
+            said = f"DOI {shorten(added, _LONGEST_TITLE) or 'removed'}"
         case "abstract":
             said = f"abstract{_count_changes(pieces)}"
         case _:
@@ -272,10 +311,20 @@ def _view(part: str, before: Paper, after: Paper) -> RevisionView:
     return RevisionView(_NAMES.get(part, part), said, pieces)
 
 
+def _say_journal(reference: str) -> str:
+    """Say where a paper was published; its volume and page are on the paper's own page."""
+    match = _JOURNAL.match(reference)
+    journal = shorten(match[0], _LONGEST_TITLE) if match else ""
+    return f"published in {journal}" if journal else "journal reference removed"
+
+
 def _mark_html(piece: DiffPiece) -> Markup:
-    text = "" if piece.part is Part.KEPT else piece.text.strip(" ")
-    if not text:
+    text = piece.text.strip(" ")
+    if piece.part is Part.KEPT or not text:
         return Markup.escape(piece.text)
     before, _, after = piece.text.partition(text)
-    tag, said = ("del", "removed") if piece.part is Part.GONE else ("ins", "added")
-    return Markup("{}{}{}").format(before, _CHANGED.format(tag, said, text), after)
+    if piece.part is Part.GONE:
+        changed = _CHANGED.format("del", "removed", text)
+    else:
+        changed = _CHANGED.format("ins", "added", text)
+    return Markup("{}{}{}").format(before, changed, after)

@@ -1,8 +1,9 @@
 """Finds templates and renders them with Jinja, each escaped as its medium needs.
 
-A template's folder and suffix decide how it is escaped, by explicit lists: Jinja's own choice leaves `*.html.j2`
-and `*.atom` unescaped. A name that means nothing is an error. The operator's files come before the shipped ones,
-one by one. `default:email/digest.html` is always the shipped file, so a template can extend the one it replaces.
+A template's folder and suffix decide how it is escaped, by explicit lists: Jinja's own choice
+leaves `*.html.j2` and `*.atom` unescaped. A name that means nothing is an error. The operator's
+files come before the shipped ones, one by one. `default:email/digest.html` is always the shipped
+file, so a template can extend the one it replaces.
 """
 
 from __future__ import annotations
@@ -54,22 +55,22 @@ class Templates:
     """Every template by name, from the operator's folders and the shipped one."""
 
     def __init__(self, folders: Sequence[Path], shipped: Path) -> None:
-        self.folders = (*(folder for folder in folders if folder != shipped), shipped)
+        own = (folder for folder in folders if folder != shipped)
+        self.folders = (*own, shipped)
         self._shipped = shipped
-        by_prefix = jinja2.PrefixLoader(
-            {SHIPPED_PREFIX: jinja2.FileSystemLoader(shipped)}, delimiter=":"
-        )
+        shipped_loader = jinja2.FileSystemLoader(shipped)
+        by_prefix = jinja2.PrefixLoader({SHIPPED_PREFIX: shipped_loader}, delimiter=":")
         self._plain = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
         build = partial(_build_environment, self._plain)
         self._slack = build(finalize=slack_escape, link=link, Mrkdwn=Mrkdwn)
+        read = self._read_style
+        escaped = build(autoescape=True, read_style=read, read_script=read)
+        text = build(styled=styled, link=styled_link, cut_line=cut_line)
+        markdown = build(finalize=markdown_escape, link=markdown_link, Markdown=Markdown)
         self._by_suffixes = {
-            ESCAPED_SUFFIXES: build(
-                autoescape=True, read_style=self._read_style, read_script=self._read_style
-            ),
-            TEXT_SUFFIXES: build(styled=styled, link=styled_link, cut_line=cut_line),
-            MARKDOWN_SUFFIXES: build(
-                finalize=markdown_escape, link=markdown_link, Markdown=Markdown
-            ),
+            ESCAPED_SUFFIXES: escaped,
+            TEXT_SUFFIXES: text,
+            MARKDOWN_SUFFIXES: markdown,
         }
 
     def names(self) -> list[str]:
@@ -93,13 +94,18 @@ class Templates:
 
     @cached_property
     def mark(self) -> str:
-        """Names all templates as they read, with the release: it changes when what they render may change."""
-        read = "".join(self.find_file(name).read_text("utf-8", "replace") for name in self.names())
-        return hashlib.sha256(f"{__version__} {read}".encode()).hexdigest()
+        """Names all templates as they read, with the release.
+
+        It changes when what they render may change.
+        """
+        sources = [self.find_file(name).read_text("utf-8", "replace") for name in self.names()]
+        all_sources = "".join(sources)
+        return hashlib.sha256(f"{__version__} {all_sources}".encode()).hexdigest()
 
     def find_blocks(self, name: str) -> tuple[str, ...]:
         """Return the names of a template's blocks, in order."""
-        return tuple(dict.fromkeys(block.name for block in self._parse(name).find_all(nodes.Block)))
+        blocks = self._parse(name).find_all(nodes.Block)
+        return tuple(dict.fromkeys(block.name for block in blocks))
 
     def render(self, name: str, context: Context) -> str:
         """Render a template with the fields of a context dataclass as its names."""
@@ -159,13 +165,15 @@ class Templates:
         except jinja2.TemplateNotFound as error:
             raise self._missing(str(error)) from error
         except jinja2.TemplateSyntaxError as error:
+            file = error.filename or error.name or name
             raise TemplateError(
-                f"{error.filename or error.name or name}, line {error.lineno}: {error.message}",
+                f"{file}, line {error.lineno}: {error.message}",
                 hint="The syntax is Jinja's: https://jinja.palletsprojects.com/templates/",
             ) from error
         except Exception as error:  # an expression in a template may raise anything
             hint = f"It sees {', '.join(sorted(seen))}." if seen else ""
-            raise TemplateError(f"{self._find_place(error) or name}: {error}", hint=hint) from error
+            place = self._find_place(error) or name
+            raise TemplateError(f"{place}: {error}", hint=hint) from error
 
     def _choose_environment(self, name: str) -> jinja2.Environment:
         if name.startswith(SLACK_FOLDER):
@@ -180,13 +188,14 @@ class Templates:
 
     def _missing(self, name: str) -> TemplateError:
         looked = ", ".join(str(folder) for folder in self.folders)
+        existing = ", ".join(self.names())
         return TemplateError(
             f"there is no template {name}",
-            hint=f"Looked in {looked}. Existing ones: {', '.join(self.names())}.",
+            hint=f"Looked in {looked}. Existing ones: {existing}.",
         )
 
     def _find_place(self, error: Exception) -> str:
-        """Return file and line of the template that an error comes from; "" if it comes from none."""
+        """Return file and line of the template that an error comes from; "" if from none."""
         folders = tuple(str(folder) for folder in self.folders)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename.startswith(folders):
@@ -195,21 +204,22 @@ class Templates:
 
 
 def _list_names(folders: Sequence[Path]) -> list[str]:
-    return [
-        name
-        for name in jinja2.FileSystemLoader(folders).list_templates()
-        if name.endswith(_SUFFIXES)
-    ]
+    names = jinja2.FileSystemLoader(folders).list_templates()
+    return [name for name in names if name.endswith(_SUFFIXES)]
 
 
 class _Unknown(jinja2.StrictUndefined):
-    """A name in a template that means nothing: an error, which offers the nearest name that does."""
+    """A name in a template that means nothing.
+
+    It is an error, which offers the nearest name that means something.
+    """
 
     @property
     def _undefined_message(self) -> str:
         known = () if self._undefined_obj is missing else dir(self._undefined_obj)
         near = get_close_matches(str(self._undefined_name), known, n=1)
-        return f"there is no {self._undefined_name!r} here{f' (did you mean {near[0]!r}?)' if near else ''}"
+        offer = f" (did you mean {near[0]!r}?)" if near else ""
+        return f"there is no {self._undefined_name!r} here{offer}"
 
 
 def _build_environment(
@@ -219,7 +229,7 @@ def _build_environment(
     finalize: Callable[[object], str] | None = None,
     **known: object,
 ) -> jinja2.Environment:
-    """Return how templates of one kind are rendered; `known` are names that each of them may use."""
+    """Return how templates of one kind are rendered; each of them may use the names `known`."""
     environment = jinja2.Environment(
         loader=loader,
         autoescape=autoescape,  # noqa: S701 - each of them says whether it escapes
@@ -231,10 +241,12 @@ def _build_environment(
     )
     environment.globals.update(known)
     environment.filters.update(
-        count_papers=partial(count, one="paper"), open_sentence=open_sentence
-    )
-    environment.filters.update(
-        starred=star_parts, marked=mark_parts, styled=style_parts, mrkdwn=write_mrkdwn
+        count_papers=partial(count, one="paper"),
+        open_sentence=open_sentence,
+        starred=star_parts,
+        marked=mark_parts,
+        styled=style_parts,
+        mrkdwn=write_mrkdwn,
     )
     return environment
 

@@ -1,21 +1,20 @@
 """Lays text out for a terminal: the same lines for the same width, with colour or with [brackets].
 
-A template writes logical lines. A tab parts a title from what is said about it, and both take two lines at most.
-Other long lines are broken under their own beginning, as wide as a terminal shows them (CJK letters take two
-columns).
+A template writes logical lines. A tab parts a title from what is said about it, and both take two
+lines at most. Other long lines are broken under their own beginning, as wide as a terminal shows
+them (CJK letters take two columns).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 
-from digest.model.characters import UNWANTED, clean_text
+from digest.model.characters import UNWANTED
 from digest.model.messages import DigestEntry
 from digest.model.papers import Author, Field, Paper, Span
 from digest.model.subscriptions import Abstracts
-from digest.render.papers import PaperView, style_parts
+from digest.render.papers import PaperView, clean_part, style_parts
 from digest.render.text import (
     END,
     LINK_END,
@@ -27,6 +26,7 @@ from digest.render.text import (
     show_segments,
     styled,
 )
+from digest.tex import Segment
 
 NARROWEST = 40
 _FIELDS = {
@@ -45,37 +45,42 @@ _PIECE = re.compile(f"(?:{STYLE.pattern})|.", re.DOTALL)
 
 
 def write_papers(entries: Iterable[DigestEntry], *, width: int, color: bool) -> str:
-    """Write papers one below the other: id and title, two lines of the abstract, and who wrote it."""
+    """Write papers one below the other: id and title, two lines of the abstract, who wrote it."""
     width = max(width, NARROWEST)
     lines: list[str] = []
     for number, entry in enumerate(entries, start=1):
         view = PaperView(entry, number)
-        snippet = view.style_snippet(width - len(_INDENT))
-        said = (
-            view.change,
-            view.short_authors,
-            view.place,
-            view.categories,
-            view.write_why(Abstracts.SHORT),
-        )
-        about = styled(" · ".join(filter(None, said)), "dim")
-        written = [
-            f"  {view.id:<12}{style_parts(view.title_parts, 'bold')}",
-            cut_line(_INDENT + snippet, width, 2),
-            _INDENT + about,
-        ]
-        lines += filter(str.strip, written)
+        lines += _write_paper(view, width)
     return lay_out_lines("\n".join(lines), width, color=color) if lines else ""
 
 
-def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tuple[str, str]]:
-    """Yield the field of each place, in words, and an excerpt of about `width` letters with the place marked.
+def _write_paper(view: PaperView, width: int) -> Iterator[str]:
+    """Yield the logical lines that say something."""
+    title = style_parts(view.title_parts, "bold")
+    snippet = view.style_snippet(width - len(_INDENT))
+    said = (
+        view.change,
+        view.short_authors,
+        view.place,
+        view.categories,
+        view.write_why(Abstracts.SHORT),
+    )
+    about = " · ".join(one for one in said if one)
+    yield f"  {view.id:<12}{title}"
+    if snippet:
+        yield cut_line(_INDENT + snippet, width, 2)
+    yield _INDENT + styled(about, "dim")
 
-    Places of one text that fit into one excerpt are shown by it together.
+
+def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tuple[str, str]]:
+    """Yield the field of each place, in words, and an excerpt of about `width` letters.
+
+    The place is marked. Places of one text that fit into one excerpt are shown by it together.
     """
     by_field: dict[tuple[Field, int], list[tuple[int, int]]] = {}
     for span in spans:
-        by_field.setdefault((span.field, span.index), []).append((span.start, span.end))
+        places = by_field.setdefault((span.field, span.index), [])
+        places.append((span.start, span.end))
     for (field, index), places in by_field.items():
         value = getattr(paper, field)
         one = value[index] if isinstance(value, tuple) else value
@@ -84,28 +89,38 @@ def quote_places(paper: Paper, spans: Iterable[Span], width: int) -> Iterator[tu
 
 
 def cut_around(text: str, spans: Spans, width: int) -> str:
-    """Return the part of a raw text around its first marked place, styled, cut between words to `width` letters.
+    """Return the part of a raw text around its first marked place, styled, in `width` letters.
 
-    "" if nothing is marked.
+    It is cut between words. "" if nothing is marked.
     """
-    parts = [
-        (clean_text(f"|{one.text}|")[1:-1], one.is_marked) for one in show_segments(text, spans)
-    ]
-    plain = "".join(part for part, _ in parts)
-    first = sum(len(part) for part, _ in takewhile(lambda part: not (part[1] and part[0]), parts))
-    if first == len(plain):
+    segments = show_segments(text, spans)
+    parts = [Segment(clean_part(raw), is_marked) for raw, is_marked in segments]
+    plain = "".join(part.text for part in parts)
+    first = _find_mark(parts)
+    if first is None:
         return ""
     start, end = _choose_window(plain, first, width)
-    shown, at = "…" if start else "", 0
-    for part, is_marked in parts:
-        seen = part[max(start - at, 0) : max(end - at, 0)]
-        shown += styled(seen, "mark") if is_marked and seen else seen
-        at += len(part)
+    shown = "…" if start else ""
+    at = 0
+    for part in parts:
+        seen = part.text[max(start - at, 0) : max(end - at, 0)]
+        shown += styled(seen, "mark") if part.is_marked and seen else seen
+        at += len(part.text)
     return shown.rstrip(".,;: ") + "…" if end < len(plain) else shown
 
 
+def _find_mark(parts: Iterable[Segment]) -> int | None:
+    """Return the place of the first letter that is marked; None if none is."""
+    at = 0
+    for part in parts:
+        if part.is_marked and part.text:
+            return at
+        at += len(part.text)
+    return None
+
+
 def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
-    """Return the ends of an excerpt: a third of it is before the place, if the text has that much."""
+    """Return the ends of an excerpt: a third of it is before the place, if the text has that."""
     room = max(width - 4, 20)
     if len(plain) <= room:
         return 0, len(plain)
@@ -113,45 +128,52 @@ def _choose_window(plain: str, first: int, width: int) -> tuple[int, int]:
     if start:
         start = plain.find(" ", start, first) + 1 or start
     end = min(len(plain), start + room)
-    if end < len(plain) and (blank := plain.rfind(" ", first + 1, end + 1)) > 0:
-        end = blank
+    if end < len(plain):
+        blank = plain.rfind(" ", first + 1, end + 1)
+        end = blank if blank > 0 else end
     return start, end
 
 
 def lay_out_lines(rendered: str, width: int, *, color: bool) -> str:
     """Lay out what a template wrote for a terminal of `width` columns; see `lay_out`."""
-    lines = [
-        part
-        for line in _UNWANTED.sub("", rendered).rstrip("\n").split("\n")
-        for part in lay_out(line, width)
-    ]
-    return "".join(f"{apply_styles(line, color=color)}\n" for line in lines)
+    logical = _UNWANTED.sub("", rendered).rstrip("\n")
+    shown = ""
+    for line in logical.split("\n"):
+        for part in lay_out(line, width):
+            shown += apply_styles(part, color=color) + "\n"
+    return shown
 
 
 def lay_out(line: str, width: int) -> list[str]:
     """Lay one logical line out within `width` columns.
 
-    What follows a tab gets a line of its own, or the rest of the second line if the title takes two.
-    Its first part, up to " · ", is never cut.
+    What follows a tab gets a line of its own, or the rest of the second line if the title takes
+    two. Its first part, up to " · ", is never cut.
     """
     title, _, about = line.partition("\t")
-    title, about = title.rstrip(" "), about.strip(" ")
-    lines, indent = _break(title, width), " " * measure(_beginning(title))
+    title = title.rstrip(" ")
+    about = about.strip(" ")
+    lines = _break(title, width)
     if not about:
         return lines
+    indent = " " * measure(_beginning(title))
     if len(lines) == 1:
         return [title, cut_line(indent + about, width)]
-    rest = [lines[1], *(line.removeprefix(indent) for line in lines[2:])]
-    room = max(width // 3, measure(f" · {about.partition(' · ')[0]}{_CUT}"))
-    return [lines[0], cut_line(f"{cut_line(' '.join(rest), width - room)} · {about}", width)]
+    first, second, *others = lines
+    rest = " ".join([second, *(other.removeprefix(indent) for other in others)])
+    kept = about.partition(" · ")[0]
+    room = max(width // 3, measure(f" · {kept}{_CUT}"))
+    rest = cut_line(rest, width - room)
+    return [first, cut_line(f"{rest} · {about}", width)]
 
 
 def cut_line(line: str, width: int, most: int = 1) -> str:
-    """Return as much of a line as `most` lines of `width` columns hold, cut between words if it is longer."""
+    """Return as much of a line as `most` lines of `width` columns hold, cut between words."""
     if len(_break(line, width)) <= most:
         return line
     first, *others = _break(line, width - len(_CUT))[:most]
-    return " ".join([first, *(part.lstrip(" ") for part in others)]) + _CUT
+    parts = [first, *(other.lstrip(" ") for other in others)]
+    return " ".join(parts) + _CUT
 
 
 def measure(text: str) -> int:
@@ -169,11 +191,13 @@ def _beginning(line: str) -> str:
 def _break(line: str, width: int) -> list[str]:
     if measure(line) <= width:
         return [line]
-    indent = " " * min(measure(_beginning(line)), width // 2)
+    beginning = measure(_beginning(line))
+    indent = " " * min(beginning, width // 2)
     lines = [""]
     for word in _split_words(line, width - len(indent)):
-        joined = f"{lines[-1]} {word}" if lines[-1] not in ("", indent) else lines[-1] + word
-        if lines[-1].strip() and measure(joined) > width:
+        last = lines[-1]
+        joined = last + word if last in ("", indent) else f"{last} {word}"
+        if last.strip() and measure(joined) > width:
             lines.append(indent + word)
         else:
             lines[-1] = joined
@@ -193,8 +217,10 @@ def _split_wide(word: str, width: int) -> list[str]:
     """Cut a word wider than a line, such as a title in Chinese, when the line is full."""
     if measure(word) <= width:
         return [word]
-    parts, used = [""], 0
-    for letter in (found[0] for found in _PIECE.finditer(word)):
+    parts = [""]
+    used = 0
+    for found in _PIECE.finditer(word):
+        letter = found[0]
         size = measure(letter)
         if used + size > width:
             parts.append("")
@@ -205,15 +231,24 @@ def _split_wide(word: str, width: int) -> list[str]:
 
 
 def _carry_styles(lines: list[str], indent: str) -> list[str]:
-    """End an open style or link at each line's end, and open it again after the next line's indent."""
+    """End an open style or link at each line's end, and open it again after the next indent."""
     carried: list[str] = []
-    style = link = ""
+    style = ""
+    link = ""
     for number, line in enumerate(lines):
-        text = f"{indent}{link}{style}{line[len(indent) :]}" if number else line
-        for mark in (found[0] for found in STYLE.finditer(text)):
+        text = line
+        if number:
+            rest = line[len(indent) :]
+            text = f"{indent}{link}{style}{rest}"
+        for found in STYLE.finditer(text):
+            mark = found[0]
             if mark == LINK_END or LINK_START.match(mark):
                 link = mark.rstrip(LINK_END)
             else:
                 style = mark.rstrip(END)
-        carried.append(text + END * bool(style) + LINK_END * bool(link))
+        if style:
+            text += END
+        if link:
+            text += LINK_END
+        carried.append(text)
     return carried

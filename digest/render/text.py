@@ -1,4 +1,7 @@
-"""Makes text by strangers fit to show: cut, read from TeX, escaped for each medium. Writes dates, too."""
+"""Makes text by strangers fit to show: cut, read from TeX, escaped for each medium.
+
+It writes dates, too.
+"""
 
 from __future__ import annotations
 
@@ -11,39 +14,50 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from digest.model.announcements import EASTERN
-from digest.model.characters import clean_markup as clean_markup  # noqa: PLC0414 - others take both from here
+from digest.model.characters import clean_markup as clean_markup  # noqa: PLC0414 - others take it
 from digest.model.characters import clean_text as clean_text  # noqa: PLC0414 - the same
 from digest.model.messages import DigestEntry
 from digest.model.papers import Field, Reason
-from digest.tex import Segment, to_html, to_plain, to_segments
+from digest.tex import Segment, to_html, to_segments
+from digest.tex import show_plain as show_plain  # noqa: PLC0414 - the same
 
 Spans = tuple[tuple[int, int], ...]
 """Places of a raw text, as code points from the first to after the last."""
 
 _LEAST_KEPT = 0.6
-"""A text is cut between words if that keeps this share of what is allowed; within a word otherwise."""
+"""A text is cut between words if that keeps this share of what is allowed; else within a word."""
 
 _KEPT_LOWER = ("arXiv",)
 _KEPT_TEXTS = 1_024
-"""Reading TeX costs most of rendering, and one paper is shown in several media and to many readers."""
+"""Reading TeX costs most of rendering, and one paper is shown in several media to many readers."""
 
 VALUE_START = "\x02"
 VALUE_END = "\x03"
-"""They enclose each value in a Slack template. Cleaned text holds no control character, so none can be forged."""
+"""They enclose each value in a Slack template.
 
-_TILDE, _COLON, _AT, _BAR = "\u223c", "\u2236", "\uff20", "\u2223"
+Cleaned text holds no control character, so none can be forged.
+"""
+
+_TILDE = "\u223c"
+_COLON = "\u2236"
+_AT = "\uff20"
+_BAR = "\u2223"
+_LEFT = "\u2039"
+_RIGHT = "\u203a"
 """Signs that look like the ASCII ones."""
-
-_LEFT, _RIGHT = "\u2039", "\u203a"
 _LOOK_ALIKES = str.maketrans({"*": "∗", "`": "ˋ", "~": _TILDE})
+
 _EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _BROADCAST = re.compile(r"@(?=here|channel|everyone)", re.IGNORECASE)
 _EMOJI = re.compile(r":([a-z0-9_+'-]+(?:::skin-tone-[2-6])?):", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&()*+,;=%\[\]-]+")
 _MARKDOWN_SIGN = re.compile(r"[\\`*_~|<>\[\]()#@:+-]")
 
-_URL, _URL_END, LINK_END = "\x16", "\x17", "\x18"
-STARTS, END = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"}, "\x0f"
+_URL = "\x16"
+_URL_END = "\x17"
+LINK_END = "\x18"
+STARTS = {"bold": "\x10", "dim": "\x11", "accent": "\x12", "mark": "\x13"}
+END = "\x0f"
 """They enclose styled text in a terminal's template."""
 
 _SEQUENCES = str.maketrans(
@@ -61,10 +75,14 @@ _MARKED = re.compile(f"{STARTS['mark']}([^{STARTS['mark']}{END}]*){END}")
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return at most `limit` code points of a text, with an ellipsis at the end if something is missing."""
+    """Return at most `limit` code points of a text.
+
+    It ends in an ellipsis if something is missing.
+    """
     if len(text) <= limit:
         return text
-    return text[: find_cut(text, limit - 2)].rstrip(" ,;:.-–—") + " …"
+    kept = text[: find_cut(text, limit - len(" …"))]
+    return kept.rstrip(" ,;:.-–—") + " …"
 
 
 def find_cut(text: str, limit: int) -> int:
@@ -97,33 +115,28 @@ def name_zone(local: datetime) -> str:
     """Return what a zone is called at a moment: `ET`, as arXiv has it, `CET`, `UTC`, `UTC+5:45`."""
     if local.tzinfo == EASTERN:
         return "ET"
-    name, offset = local.tzname() or "", local.utcoffset() or timedelta(0)
+    name = local.tzname() or ""
     if name.isalpha():
         return name
+    offset = local.utcoffset() or timedelta(0)
+    sign = "-" if offset < timedelta(0) else "+"
     hours, minutes = divmod(round(abs(offset).total_seconds() / 60), 60)
-    return f"UTC{'-' if offset < timedelta(0) else '+'}{hours}" + (
-        f":{minutes:02}" if minutes else ""
-    )
+    written = f"UTC{sign}{hours}"
+    return f"{written}:{minutes:02}" if minutes else written
 
 
 def find_spans(entry: DigestEntry, field: Field) -> Spans:
     """Return the places of one field that met any clause, as raw offsets in order."""
-    return tuple(
-        sorted({span for reason in entry.reasons for span in find_reason_spans(reason, field)})
-    )
+    spans: set[tuple[int, int]] = set()
+    for reason in entry.reasons:
+        spans.update(find_reason_spans(reason, field))
+    return tuple(sorted(spans))
 
 
 def find_reason_spans(reason: Reason, field: Field) -> Spans:
     """Return the places of one field that met one clause, as raw offsets."""
-    return tuple(
-        (span.start, span.end) for span in reason.spans if span.field is field and span.index == 0
-    )
-
-
-@lru_cache(_KEPT_TEXTS)
-def show_plain(text: str) -> str:
-    """Return raw text as readable Unicode on one line."""
-    return clean_text(to_plain(text))
+    met = (span for span in reason.spans if span.field is field and span.index == 0)
+    return tuple((span.start, span.end) for span in met)
 
 
 @lru_cache(_KEPT_TEXTS)
@@ -137,9 +150,11 @@ def show_paragraphs(text: str, spans: Spans = ()) -> tuple[Markup, ...]:
     shown: list[Markup] = []
     start = 0
     for line in text.split("\n"):
-        shown.append(show_html(line, _shift(spans, start, len(line))))
+        paragraph = show_html(line, _shift(spans, start, len(line))).strip()
+        if paragraph:
+            shown.append(paragraph)
         start += len(line) + 1
-    return tuple(paragraph.strip() for paragraph in shown if paragraph.strip())
+    return tuple(shown)
 
 
 @lru_cache(_KEPT_TEXTS)
@@ -149,8 +164,14 @@ def show_segments(text: str, spans: Spans) -> tuple[Segment, ...]:
 
 
 def _shift(spans: Spans, start: int, length: int) -> Spans:
-    inside = ((max(0, first - start), min(length, last - start)) for first, last in spans)
-    return tuple((first, last) for first, last in inside if first < last)
+    """Return the places in a line of `length` that begins at `start`, as offsets in that line."""
+    inside = []
+    for first, last in spans:
+        begin = max(0, first - start)
+        end = min(length, last - start)
+        if begin < end:
+            inside.append((begin, end))
+    return tuple(inside)
 
 
 class Mrkdwn(str):
@@ -170,8 +191,10 @@ def escape_text(text: str) -> str:
     """Return text as mrkdwn without any formatting, mention, emoji or link in it."""
     shown = clean_text(text).translate(_LOOK_ALIKES)
     shown = _EDGE_UNDERSCORE.sub("ˍ", shown)
-    shown = _EMOJI.sub(rf"{_COLON}\1{_COLON}", _BROADCAST.sub(_AT, shown))
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _BROADCAST.sub(_AT, shown)
+    shown = _EMOJI.sub(rf"{_COLON}\1{_COLON}", shown)
+    shown = shown.replace("&", "&amp;")
+    return shown.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def link(url: str, label: str) -> Mrkdwn:
@@ -179,7 +202,8 @@ def link(url: str, label: str) -> Mrkdwn:
     shown = escape_text(label).replace("|", _BAR)
     if not _ADDRESS.fullmatch(url):
         return Mrkdwn(shown)
-    return Mrkdwn(f"<{url.replace('&', '&amp;')}|{shown}>")
+    address = url.replace("&", "&amp;")
+    return Mrkdwn(f"<{address}|{shown}>")
 
 
 class Markdown(str):
@@ -190,15 +214,16 @@ class Markdown(str):
 
 def markdown_escape(value: object) -> str:
     """Return a value as Markdown that shows exactly its text."""
-    return (
-        str(value)
-        if isinstance(value, Markdown)
-        else _MARKDOWN_SIGN.sub(r"\\\g<0>", clean_text(str(value)))
-    )
+    if isinstance(value, Markdown):
+        return str(value)
+    return _MARKDOWN_SIGN.sub(r"\\\g<0>", clean_text(str(value)))
 
 
 def markdown_link(url: str, label: str) -> Markdown:
-    """Return a link without a preview, or just its label if the address is missing or no plain http(s) one."""
+    """Return a link without a preview.
+
+    It is just its label if the address is missing or no plain http(s) one.
+    """
     shown = markdown_escape(label)
     return Markdown(f"[{shown}](<{url}>)" if _ADDRESS.fullmatch(url) else shown)
 
@@ -209,8 +234,12 @@ def strip_marks(text: str) -> str:
 
 
 def to_plain_text(mrkdwn: str) -> str:
-    """Return mrkdwn for a plain_text object, which knows no markup; angle brackets become look-alikes."""
-    plain = strip_marks(mrkdwn).replace("&lt;", _LEFT).replace("&gt;", _RIGHT).replace("&amp;", "&")
+    """Return mrkdwn for a plain_text object, which knows no markup.
+
+    Angle brackets become look-alikes.
+    """
+    plain = strip_marks(mrkdwn)
+    plain = plain.replace("&lt;", _LEFT).replace("&gt;", _RIGHT).replace("&amp;", "&")
     return plain.replace("<", _LEFT).replace(">", _RIGHT)
 
 
@@ -220,16 +249,23 @@ def styled(text: object, style: str) -> str:
 
 
 def styled_link(url: str, text: object) -> str:
-    """Return text that can be clicked in a terminal; the text alone if the address is no plain http(s) one."""
+    """Return text that can be clicked in a terminal.
+
+    It is the text alone if the address is no plain http(s) one.
+    """
     return f"{_URL}{url}{_URL_END}{text}{LINK_END}" if _ADDRESS.fullmatch(url) else str(text)
 
 
 def apply_styles(text: str, *, color: bool) -> str:
-    """Return text for the terminal: with ANSI sequences and OSC 8 links, or with what was met as [met]."""
-    if color:
-        linked = LINK_START.sub("\x1b]8;;\\1\x1b\\\\", text).replace(LINK_END, "\x1b]8;;\x1b\\")
-        return linked.translate(_SEQUENCES)
-    return STYLE.sub("", _MARKED.sub(r"[\1]", text))
+    """Return text for the terminal.
+
+    It has ANSI sequences and OSC 8 links, or what was met as [met].
+    """
+    if not color:
+        return STYLE.sub("", _MARKED.sub(r"[\1]", text))
+    linked = LINK_START.sub("\x1b]8;;\\1\x1b\\\\", text)
+    linked = linked.replace(LINK_END, "\x1b]8;;\x1b\\")
+    return linked.translate(_SEQUENCES)
 
 
 def open_sentence(text: str) -> str:

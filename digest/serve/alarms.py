@@ -1,7 +1,7 @@
 """Tells the operator of each fact once and when it is over, and pings while all is well.
 
-Alarms do not use the outbox, which may be what is wrong. An alarm is claimed before it is sent and marked
-as sent afterwards: if a process dies in between, it is sent again, rather than never.
+Alarms do not use the outbox, which may be what is wrong. An alarm is claimed before it is sent and
+marked as sent afterwards: if a process dies in between, it is sent again, rather than never.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from datetime import datetime
 from http import HTTPStatus
 
 from digest.config import Config
+from digest.inspect.alarm_facts import load_alarms
 from digest.inspect.alarms import can_send_heartbeat
-from digest.inspect.status import load_alarms
 from digest.model import secrets
 from digest.model.clock import write_with_zone
 from digest.model.destinations import Destination
 from digest.model.errors import DigestError
 from digest.model.messages import Receipt
+from digest.model.said import Said, Saying
 from digest.site import Site
 from digest.store.alarms import Alarm, StoredAlarm, claim_alarms, keep_alarms, mark_notified
 from digest.store.tokens import load_secret
@@ -33,19 +34,24 @@ _PING_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class WatchReport:
-    """What one check brought. `due` are the alarms to send now; all, if no address for alarms is configured."""
+    """What one check brought.
+
+    `due` are the alarms to send now; all, if no address for alarms is configured.
+    """
 
     alarms: tuple[Alarm, ...] = ()
     due: tuple[Alarm, ...] = ()
-    failures: tuple[str, ...] = ()
+    failures: tuple[Said, ...] = ()
 
 
 def watch(site: Site, *, planning: str = "") -> WatchReport:
     """Check once whether everything that should have happened has, and send an alarm if not.
 
-    `planning` says what could not be planned just now; "" leaves that to what the processes at work say.
+    `planning` says what could not be planned just now; "" leaves that to what the processes at work
+    say.
     """
-    now, settings = site.clock.now(), site.config.alarms
+    now = site.clock.now()
+    settings = site.config.alarms
     with site.store.read() as conn:
         found = load_alarms(conn, site.config, now, planning=planning)
     with site.store.begin() as conn:
@@ -53,7 +59,9 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
         claimed = claim_alarms(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
-    failures = ping(site.config) if settings.ping_url and can_send_heartbeat(found) else []
+    failures: list[Said] = []
+    if settings.ping_url and can_send_heartbeat(found):
+        failures += map(Said.plain, ping(site.config))
     if claimed:
         failures += _send_alarms(site, claimed, now)
     return WatchReport(found, due, tuple(failures))
@@ -62,7 +70,8 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
 def send_test(site: Site, destination: Destination) -> Receipt:
     """Send a message that says it is a test to one destination."""
     now = site.clock.now()
-    return _send(site, destination, f"test {now.isoformat()}", now, ("Digest: a test message", ()))
+    content = _Content("Digest: a test message")
+    return _send(site, destination, f"test {now.isoformat()}", now, content)
 
 
 def ping(config: Config) -> list[str]:
@@ -72,53 +81,60 @@ def ping(config: Config) -> list[str]:
             config.alarms.ping_url, silence=_PING_SECONDS, choose_proxy=config.choose_proxy
         )
     except ExchangeError as error:
-        return [
-            f"the ping failed: the ping address can't be reached: {error}. {error.hint}".strip()
-        ]
-    return (
-        [f"the ping failed: the ping address answered {status}"]
-        if status >= HTTPStatus.BAD_REQUEST
-        else []
-    )
+        said = f"the ping failed: the ping address can't be reached: {error}. {error.hint}"
+        return [said.strip()]
+    if status < HTTPStatus.BAD_REQUEST:
+        return []
+    return [f"the ping failed: the ping address answered {status}"]
 
 
-def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[str]:
-    """Send several alarms in one message; return at which addresses that failed, in sentences."""
+def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> list[Said]:
+    """Send several alarms in one message; return at which addresses that failed, and why."""
     content = _describe(site, claimed)
-    name = " ".join(
-        f"{alarm.name} {alarm.since} {alarm.ended_at} {alarm.sent_at}" for alarm in claimed
-    )
+    states = [f"{one.name} {one.since} {one.ended_at} {one.sent_at}" for one in claimed]
+    places = site.config.alarms.to
     failures = []
-    for place in site.config.alarms.to:
+    for place in places:
         try:
-            _send(site, place, name, now, content)
+            _send(site, place, " ".join(states), now, content)
         except DigestError as error:
-            failures.append(f"the alarm could not be sent to {place}: {error.message}")
-    if len(failures) < len(
-        site.config.alarms.to
-    ):  # they count as sent once any destination took them
+            failures.append(Said.of(Saying.ALARM_NOT_SENT, str(place), error.said))
+    if len(failures) < len(places):  # they count as sent once any destination took them
         with site.store.begin() as conn:
             for alarm in claimed:
                 mark_notified(conn, alarm, now)
     return failures
 
 
-def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> tuple[str, list[tuple[str, str]]]:
-    """Return a headline, and heading and details of each alarm."""
-    views = []
-    for alarm in sorted(claimed, key=lambda alarm: alarm.ended_at is not None):
-        if alarm.ended_at is None:
-            views.append((f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail))
-        else:
-            lasted = (
-                f"It lasted from {_write(site, alarm.since)} to {_write(site, alarm.ended_at)}."
-            )
-            views.append((f"{alarm.name}: over", f"It was: {_cut(alarm)}. {lasted}"))
-    first = next((alarm for alarm in claimed if alarm.ended_at is None), claimed[0])
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a message says: a headline, and heading and details of each alarm."""
+
+    headline: str
+    alarms: tuple[tuple[str, str], ...] = ()
+
+
+def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> _Content:
+    lasting = [alarm for alarm in claimed if alarm.ended_at is None]
+    over = [alarm for alarm in claimed if alarm.ended_at is not None]
+    views = [
+        (f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail) for alarm in lasting
+    ]
+    views += [(f"{alarm.name}: over", _describe_end(site, alarm)) for alarm in over]
+    first = lasting[0] if lasting else claimed[0]
     more = f" (and {len(claimed) - 1} more)" if len(claimed) > 1 else ""
-    headline = f"Digest: {'this problem is over: ' if first.ended_at else ''}{_cut(first)}"
+    is_over = "" if lasting else "this problem is over: "
+    headline = f"Digest: {is_over}{_cut(first)}"
     short = textwrap.shorten(headline, LONGEST_HEADLINE - len(more), placeholder=" …")
-    return short + more, views
+    return _Content(short + more, tuple(views))
+
+
+def _describe_end(site: Site, alarm: StoredAlarm) -> str:
+    """Say what was wrong, and how long it was."""
+    assert alarm.ended_at is not None  # noqa: S101 - its caller has looked
+    since = _write(site, alarm.since)
+    until = _write(site, alarm.ended_at)
+    return f"It was: {_cut(alarm)}. It lasted from {since} to {until}."
 
 
 def _cut(alarm: StoredAlarm) -> str:
@@ -126,24 +142,22 @@ def _cut(alarm: StoredAlarm) -> str:
     return alarm.detail.partition(". ")[0]
 
 
-def _send(
-    site: Site,
-    to: Destination,
-    name: str,
-    now: datetime,
-    content: tuple[str, Sequence[tuple[str, str]]],
-) -> Receipt:
-    """Send one message: a headline, and heading and details of each alarm. Without alarms it is a test."""
-    from digest.render import AlarmContext, AlarmView  # noqa: PLC0415 - most checks have nothing to render
+def _send(site: Site, to: Destination, name: str, now: datetime, content: _Content) -> Receipt:
+    """Send one message. Without alarms it is a test."""
+    from digest.render.contexts import AlarmContext, AlarmView  # noqa: PLC0415 - few checks render anything
 
-    installation = site.config.web.base_url or str(site.config.path or site.config.folder)
-    headline, alarms = content[0], tuple(AlarmView(*one) for one in content[1])
-    context = AlarmContext(headline, alarms, installation, _write(site, now), is_test=not alarms)
+    context = AlarmContext(
+        content.headline,
+        tuple(AlarmView(heading, detail) for heading, detail in content.alarms),
+        site.config.web.base_url or str(site.config.path or site.config.folder),
+        _write(site, now),
+        is_test=not content.alarms,
+    )
     with site.store.read() as conn:
-        scope = load_secret(conn)
+        scope = secrets.derive_token(load_secret(conn), "alarms")
     transport = site.transport(to.kind)
     channel = transport.resolve(to) or to.address
-    key = secrets.idempotency_key(secrets.derive_token(scope, "alarms"), name, str(to), 0)
+    key = secrets.idempotency_key(scope, name, str(to), 0)
     identity = site.renderer.identify(site.config.mail, now)
     return transport.send(site.renderer.render_alarm(context, to, key, identity, channel), to)
 

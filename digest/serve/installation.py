@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from typing import TYPE_CHECKING
 
 from digest import __version__
 from digest.arxiv.client import ArxivAddresses, ArxivClient
@@ -34,6 +35,9 @@ from digest.store.workers import (
     save_turns,
     save_worker,
 )
+
+if TYPE_CHECKING:
+    from digest.render.renderer import Renderer
 
 _log = logging.getLogger("digest.worker")
 
@@ -63,11 +67,20 @@ def open_site(
         clock=clock,
         client=open_client(config, gate, clock, on_request=partial(_log_request, store)),
         open_transport=partial(open_transport, config=config, clock=clock),
+        open_renderer=open_renderer,
         owner=owner,
         jitter=jitter,
         progress=progress or Silent(),
         branch=branch,
     )
+
+
+def open_renderer(config: Config) -> Renderer:
+    """Return what renders messages: the operator's templates come before the shipped ones."""
+    from digest.render.renderer import Renderer  # noqa: PLC0415 - most checks render nothing
+
+    folders = [config.templates] if config.templates else []
+    return Renderer(folders)
 
 
 def open_client(
@@ -98,7 +111,10 @@ def _log_request(store: Store, request: RequestLog) -> None:
 
 
 class Heartbeat:
-    """What one process lets the others know of itself. Sign, again and again, and sign off at the end."""
+    """What one process lets the others know of itself.
+
+    Sign, again and again, and sign off at the end.
+    """
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -144,9 +160,10 @@ def keep_beating(site: Site) -> Iterator[None]:
 
 @contextmanager
 def poll_alone(site: Site) -> Iterator[str]:
-    """Be the one worker that asks arXiv. Yield the worker that is at it already; "" if the caller may ask.
+    """Be the one worker that asks arXiv.
 
-    Only politeness depends on it: two that ask all the same keep the pace together, and store each paper once.
+    Yield the worker that is at it already; "" if the caller may ask. Only politeness depends on it:
+    two that ask all the same keep the pace together, and store each paper once.
     """
     if site.store.path is not None:  # the file's lock has seen to it
         yield ""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,6 @@ from digest.deliver.dispatch import LANES, Lane
 from digest.deliver.rules import Step
 from digest.match.step import MatchReport, match
 from digest.model.clock import SystemClock, monotonic
-from digest.model.destinations import DestinationKind
 from digest.model.errors import DigestError, StoreError
 from digest.serve.configuration import sync_config
 from digest.serve.installation import Heartbeat
@@ -50,7 +49,10 @@ _AT_ONCE = ("poll", *_DELIVERING)
 """Jobs that begin with the schedule; the others start after the first check of arXiv."""
 
 _LONG_CHECK = timedelta(minutes=15)
-"""Alarms wait for the first check of arXiv, and for the planning after it, but no longer than this."""
+"""Alarms wait for the first check of arXiv, and for the planning after it.
+
+They wait no longer than this.
+"""
 
 _BREAK_AGAIN = 0.25
 _LAST_MOMENT = 0.5
@@ -72,13 +74,17 @@ NEEDS_RESTART = tuple(
 
 
 class Jobs:
-    """The jobs of one installation; `remarks` say by job what a last turn, which went to its end, could not do."""
+    """The jobs of one installation.
+
+    `remarks` say by job what a last turn, which went to its end, could not do.
+    """
 
     def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
         self.metrics = Metrics()
         self.logged: dict[str, Sequence[str]] = {}
         self.remarks: dict[str, str] = {}
-        self._site, self._is_stopping = site, is_stopping
+        self._site = site
+        self._is_stopping = is_stopping
         self._steps = Steps(site, PassReport())
         self._published: tuple[int | None, int] | None = None
         self._pages = 0
@@ -86,7 +92,8 @@ class Jobs:
     def poll(self) -> None:
         """Ask arXiv for what is due, unless another worker is at it, and match what came.
 
-        What a worker stored that died before it matched waits for no other check, nor for the end of that one's.
+        What a worker stored that died before it matched waits for no other check, nor for the end
+        of that one's.
         """
         with self.metrics.time_verb(Verb.MATCH):
             self._note_match(match(self._site, first_digests=False))
@@ -95,21 +102,25 @@ class Jobs:
         if polled.was_due and not polled.failures:
             log_event(Verb.POLL, "complete", papers=polled.papers, pages=polled.pages)
         for failure in polled.failures:
-            log_event(Verb.POLL, "failed", level=logging.WARNING, why=failure)
-        if polled.caught_up:
-            log_event(
-                Verb.POLL,
-                "caught up",
-                first=polled.caught_up[0].isoformat(),
-                last=polled.caught_up[-1].isoformat(),
-                announcements=len(polled.caught_up),
-            )
+            log_event(Verb.POLL, "failed", level=logging.WARNING, why=str(failure))
+        self._log_catching_up(polled.caught_up)
         for trouble in self._steps.report.libraries.troubles:
             log_event(Verb.POLL, "library", level=logging.WARNING, why=trouble)
         for kind, papers in polled.kinds.items():
             self.metrics.papers.labels(str(kind)).inc(papers)
         with self.metrics.time_verb(Verb.MATCH):
             self._note_match(self._steps.match())
+
+    def _log_catching_up(self, days: Sequence[date]) -> None:
+        """Log which announcements came out while nobody checked, if any did."""
+        if days:
+            log_event(
+                Verb.POLL,
+                "caught up",
+                first=days[0].isoformat(),
+                last=days[-1].isoformat(),
+                announcements=len(days),
+            )
 
     def _note_match(self, matched: MatchReport) -> None:
         if matched.changes or matched.first_digests:
@@ -134,12 +145,11 @@ class Jobs:
                 slot=digest.slot,
                 papers=len(digest.entries),
             )
-        for outcome, level, names in (
-            ("waiting", logging.INFO, planned.waiting),
-            ("failed", logging.WARNING, planned.failures),
-        ):
-            if self._is_news(outcome, names):
-                log_event(Verb.PLAN, outcome, level=level, subscriptions=names)
+        if self._is_news("waiting", planned.waiting):
+            log_event(Verb.PLAN, "waiting", subscriptions=planned.waiting)
+        failures = [str(one) for one in planned.failures]
+        if self._is_news("failed", failures):
+            log_event(Verb.PLAN, "failed", level=logging.WARNING, subscriptions=failures)
         self.remarks = {"plan": planned.trouble} if planned.trouble else {}
 
     def _is_news(self, outcome: str, lines: Sequence[str]) -> bool:
@@ -152,29 +162,29 @@ class Jobs:
         """Send what is due on some kinds of destination."""
         with self.metrics.time_verb(Verb.DELIVER):
             report = self._steps.deliver(lane, should_stop=self._is_stopping)
-        if pages := report.sent.get(DestinationKind.FILE, 0):
-            self._pages += pages  # one lane alone has any: the other must not write here
+        if report.pages:
+            self._pages += report.pages  # one lane alone has any: the other must not write here
         for transport, messages in sorted(report.sent.items()):
             log_event(Verb.DELIVER, "sent", transport=transport, messages=messages)
             self.metrics.deliveries.labels(transport, "sent").inc(messages)
         for failure in report.failures:
-            if outcome := _OUTCOMES.get(failure.step):
-                log_event(
-                    Verb.DELIVER,
-                    outcome,
-                    level=logging.WARNING,
-                    why=f"{failure.destination}: {failure.reason}",
-                )
+            outcome = _OUTCOMES.get(failure.step)
+            if outcome:
+                why = f"{failure.destination}: {failure.reason}"
+                log_event(Verb.DELIVER, outcome, level=logging.WARNING, why=why)
                 self.metrics.deliveries.labels(str(failure.destination.kind), outcome).inc()
 
     def publish(self) -> None:
-        """Write feeds that are files and folders that are sites, if something was matched or sent since."""
+        """Write feeds that are files and folders that are sites.
+
+        Nothing is written unless something was matched or sent since.
+        """
         with self._site.store.read() as conn:
             newest = load_newest_match_run(conn), self._pages
         if newest != self._published:
             feeds = self._steps.publish()
             for failure in feeds.failures:
-                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=failure)
+                log_event(Verb.RENDER, "failed", level=logging.WARNING, why=str(failure))
             if not feeds.failures:
                 self._published = newest
             if feeds.written or feeds.pages:
@@ -185,31 +195,30 @@ class Jobs:
         watched = self._steps.watch()
         for failure in watched.failures:
             _log.error("%s", failure)
-        self.metrics.late.set(any(alarm.name is AlarmName.ANNOUNCEMENT for alarm in watched.alarms))
+        is_late = any(alarm.name is AlarmName.ANNOUNCEMENT for alarm in watched.alarms)
+        self.metrics.late.set(is_late)
         alarms = [alarm.detail for alarm in watched.alarms]
         if self._is_news("alarms", alarms):
             for alarm in alarms:
                 _log.error("alarm: %s", alarm)
 
     def reload(self, load: Callable[[], Config]) -> None:
-        """Take over the saved queries and subscriptions of a file that was edited, and where alarms go.
+        """Take over the saved queries and subscriptions of a file that was edited.
 
-        All stays as it was if the file is refused, or anything is raised.
+        Also where alarms go. All stays as it was if the file is refused, or anything is raised.
         """
         site = self._site
         try:
             config = load()
         except DigestError as error:
-            what, *_ = error.message.split(
-                "\n"
-            )  # of several mistakes how many; `digest doctor --quick` has each
+            # Of several mistakes it says how many; `digest doctor --quick` has each.
+            what, *_ = error.message.split("\n")
             _log.error("the new digest.toml is not used: %s. %s", what.rstrip("."), error.hint)
             return
         before = site.config
-        restart = [
-            name for name in NEEDS_RESTART if getattr(config, name) != getattr(site.config, name)
-        ]
-        site.config = replace(site.config, **{name: getattr(config, name) for name in TAKEN_OVER})
+        restart = [one for one in NEEDS_RESTART if getattr(config, one) != getattr(before, one)]
+        taken = {name: getattr(config, name) for name in TAKEN_OVER}
+        site.config = replace(before, **taken)
         try:
             report = sync_config(site)
         except BaseException:
@@ -219,9 +228,9 @@ class Jobs:
         changed = {name: getattr(report, name) for name in ("added", "edited", "ended")}
         _log.info("the new digest.toml is in use", extra={"fields": changed})
         for sentence in (*report.doubts, *report.remarks):
-            _log.warning(
-                "%s", " ".join(sentence.splitlines()[:2])
-            )  # without the place, which a line can't show
+            # Without the place, which a line can't show.
+            first_lines = sentence.splitlines()[:2]
+            _log.warning("%s", " ".join(first_lines))
         if restart:
             _log.warning("restart `digest serve` for the changes in %s", ", ".join(restart))
 
@@ -230,7 +239,8 @@ class Jobs:
 class Job:
     """One thing done again and again. Afterwards it `wakes` jobs that have something to do then.
 
-    A job that `goes_beside` waits for others outside, and so keeps no other job waiting, on SQLite either.
+    A job that `goes_beside` waits for others outside, and so keeps no other job waiting, on SQLite
+    either.
     """
 
     name: str
@@ -239,8 +249,26 @@ class Job:
     goes_beside: bool = False
 
 
+def _list_jobs(jobs: Jobs) -> list[Job]:
+    """Return the jobs of an installation, and what each wakes."""
+    delivering = [
+        Job(name, partial(jobs.deliver, lane), goes_beside=True)
+        for name, lane in zip(_DELIVERING, LANES, strict=True)
+    ]
+    return [
+        Job("poll", jobs.poll, wakes=("plan",)),
+        Job("plan", jobs.plan, wakes=(*_DELIVERING, "publish", "watch")),
+        *delivering,
+        Job("publish", jobs.publish),
+        Job("watch", jobs.watch, goes_beside=True),
+    ]
+
+
 class Schedule:
-    """The jobs of one installation. Start it once, stop it once; its caller holds the worker lock meanwhile."""
+    """The jobs of one installation.
+
+    Start it once, stop it once. Its caller holds the worker lock meanwhile.
+    """
 
     def __init__(self, site: Site, *, every: Mapping[str, float] = EVERY) -> None:
         self._stopping = threading.Event()
@@ -252,21 +280,9 @@ class Schedule:
         self._turn: AbstractContextManager[Any] = (
             threading.Lock() if site.store.dialect == "sqlite" else nullcontext()
         )
-        self._jobs = {
-            job.name: job
-            for job in (
-                Job("poll", self.jobs.poll, wakes=("plan",)),
-                Job("plan", self.jobs.plan, wakes=(*_DELIVERING, "publish", "watch")),
-                *(
-                    Job(name, partial(self.jobs.deliver, lane), goes_beside=True)
-                    for name, lane in zip(_DELIVERING, LANES, strict=True)
-                ),
-                Job("publish", self.jobs.publish),
-                Job("watch", self.jobs.watch, goes_beside=True),
-            )
-        }
-        # A job that is late is run all the same, once, and one that failed is reported by the events: no warning
-        # of APScheduler's own is needed.
+        self._jobs = {job.name: job for job in _list_jobs(self.jobs)}
+        # A job that is late is run all the same, once, and one that failed is reported by the
+        # events: no warning of APScheduler's own is needed.
         logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
         logging.getLogger("apscheduler.executors.default").setLevel(logging.CRITICAL)
         self._scheduler = BackgroundScheduler(
@@ -282,23 +298,21 @@ class Schedule:
         now = SystemClock().now()
         first = {**dict.fromkeys(_AT_ONCE, now), "watch": now + _LONG_CHECK}
         self._add("heartbeat", self._beat, now)
-        for job in self._jobs.values():
-            self._add(
-                job.name, partial(self._run_job, job), first.get(job.name)
-            )  # others wait for being woken
+        for job in self._jobs.values():  # those without a first moment wait for being woken
+            self._add(job.name, partial(self._run_job, job), first.get(job.name))
         self._scheduler.start()
 
     def reload(self, load: Callable[[], Config]) -> None:
-        """Take over the saved queries and subscriptions of a file that was edited, at the next free moment."""
+        """Take over an edited file at the next free moment: its saved queries and subscriptions."""
         job = Job("reload", partial(self.jobs.reload, load), wakes=("poll",))
         self._scheduler.add_job(self._run_job, args=[job], id=job.name, replace_existing=True)
 
     def stop(self, *, grace: float, force: float) -> bool:
         """Begin nothing new, and let what is under way end; return whether it has.
 
-        After so many seconds of `grace`, connections are broken off. An answer that came is still written down for
-        so many more, however slow the database is. What has not ended then leaves nothing that the next start
-        cannot repair.
+        After so many seconds of `grace`, connections are broken off. An answer that came is still
+        written down for so many more, however slow the database is. What has not ended then leaves
+        nothing that the next start cannot repair.
         """
         self._stopping.set()
         if isinstance(self._site.clock, SystemClock):
@@ -336,12 +350,13 @@ class Schedule:
 
     def _note_event(self, event: JobEvent) -> None:
         """Note what APScheduler says of a job; it calls this from the thread the job ran in."""
-        board, name = self.pulse.board, event.job_id
+        name = event.job_id
+        now = SystemClock().now()
         if isinstance(event, JobExecutionEvent) and event.exception is not None:
-            board.end(name, SystemClock().now(), type(event.exception).__name__)
+            self.pulse.board.end(name, now, type(event.exception).__name__)
             self._note_trouble(name, event.exception)
         else:
-            board.end(name, SystemClock().now(), self.jobs.remarks.get(name, ""))
+            self.pulse.board.end(name, now, self.jobs.remarks.get(name, ""))
             self.pulse.troubles.pop(name, None)
 
     def _note_trouble(self, name: str, error: BaseException) -> None:

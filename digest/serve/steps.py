@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import chain
 
 from digest.deliver.dispatch import LANES, Lane, deliver
 from digest.deliver.feeds import FeedReport, publish_feeds
@@ -18,6 +19,7 @@ from digest.match.step import MatchReport, match
 from digest.model.clock import write_with_zone
 from digest.model.errors import StoreError
 from digest.model.messages import DeliveryState
+from digest.model.said import Said, Saying
 from digest.people.letters import queue_letters
 from digest.people.signups import delete_expired_signups
 from digest.plan.restored import CLOCKS_DIFFER, accept_clock, record_all_as_sent
@@ -38,16 +40,20 @@ from digest.store.subscriptions import load_next_slot
 from digest.store.workers import delete_other_workers
 
 ORPHANS_SETTLE = timedelta(minutes=1)
-"""The longest time a message that a dead process may have sent is not touched: it may still arrive."""
+"""The longest time a message that a dead process may have sent is not touched.
+
+It may still arrive.
+"""
 
 
 @dataclass(slots=True)
 class PassReport:
     """What one pass did, verb by verb; `watch` says what is wrong.
 
-    `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived and are yet to
-    be checked; `held` are those held for the operator, of this pass and of earlier ones.
-    `corrections` counts what a wrong clock had written, by table; None if nobody asked for them.
+    `waiting` counts messages that wait for their next try, `in_doubt` those that may have arrived
+    and are yet to be checked; `held` are those held for the operator, of this pass and of earlier
+    ones. `corrections` counts what a wrong clock had written, by table; None if nobody asked for
+    them.
     """
 
     config: ConfigReport = field(default_factory=ConfigReport)
@@ -64,19 +70,16 @@ class PassReport:
     corrections: Mapping[str, int] | None = None
 
     @property
-    def troubles(self) -> list[str]:
-        """What failed outside, one sentence each, in the order it happened; the next pass tries it again."""
-        return [
-            *self.poll.failures,
-            *self.plan.failures,
-            *(
-                f"{failure.destination}: {failure.reason}"
-                for failure in self.deliver.failures
-                if failure.step is not Step.SHORTEN
-            ),
-            *self.feeds.failures,
-            *self.watch.failures,
+    def troubles(self) -> list[Said]:
+        """What failed outside, in the order it happened; the next pass tries it again."""
+        unsent = [
+            Said.of(Saying.AT_DESTINATION, str(one.destination), one.reason)
+            for one in self.deliver.failures
+            if one.step is not Step.SHORTEN
         ]
+        before = (*self.poll.failures, *self.plan.failures)
+        after = (*self.feeds.failures, *self.watch.failures)
+        return [*before, *unsent, *after]
 
 
 def run_pass(
@@ -87,7 +90,10 @@ def run_pass(
     longest_wait: timedelta = timedelta(0),
     accepts_clock: bool = False,
 ) -> PassReport:
-    """Do everything that is due, once, unless another process does; wait for what is due within `longest_wait`."""
+    """Do everything that is due, once, unless another process does.
+
+    Wait for what is due within `longest_wait`.
+    """
     with ExitStack() as stack:
         if site.branch is not None:
             site.branch.take_lease(accepts_clock=accepts_clock)
@@ -104,20 +110,21 @@ def run_pass(
         report.deliver = steps.deliver()
         steps.publish()
         steps.watch()
-        site.progress.end(
-            "deliver", report.deliver.describe(report.feeds.written, report.feeds.pages)
-        )
+        said = report.deliver.describe(report.feeds.written, report.feeds.pages)
+        site.progress.end("deliver", said)
         with site.store.read() as conn:
             left = load_open_outbox(conn, site.clock.now())
-            report.waiting, report.in_doubt = left.counts.get(DeliveryState.READY, 0), left.in_doubt
+            report.waiting = left.counts.get(DeliveryState.READY, 0)
+            report.in_doubt = left.in_doubt
             report.held = load_held(conn)
     return report
 
 
 class Steps:
-    """The steps of one installation: `run` walks them once, in order, the jobs of `serve` again and again.
+    """The steps of one installation.
 
-    A due digest waits at most `patience` for an announcement that is not complete; None as its cadence says.
+    `run` walks them once, in order, the jobs of `serve` again and again. A due digest waits at most
+    `patience` for an announcement that is not complete; None as its cadence says.
     """
 
     def __init__(
@@ -129,64 +136,75 @@ class Steps:
         patience: timedelta | None = None,
     ) -> None:
         self.report = report
-        self._site, self._poll_anyway, self._patience = site, poll_anyway, patience
+        self._site = site
+        self._poll_anyway = poll_anyway
+        self._patience = patience
 
     def poll(self) -> PollReport:
-        """Ask arXiv for what is due, for missing ids, and for the past of new saved queries; then read libraries.
+        """Ask arXiv for what is due, for missing ids, and for the past of new saved queries.
 
-        While another process checks arXiv, this one does not. Each check also deletes what is too old.
+        Then read libraries. While another process checks arXiv, this one does not. Each check also
+        deletes what is too old.
         """
-        site, self.report.libraries = self._site, LibraryReport()
+        site = self._site
+        self.report.libraries = LibraryReport()
         with poll_alone(site) as other:
             if other:
                 # What the other fetches for first digests is not there yet, so none is given now.
-                polled = PollReport(
-                    why_not=f"another process, {other}, is checking arXiv right now",
-                    is_cut_short=True,
-                )
+                why_not = f"another process, {other}, is checking arXiv right now"
+                polled = PollReport(why_not=why_not, is_cut_short=True)
             else:
-                if site.store.path is None:
-                    with site.store.begin() as conn:
-                        abandon_running(conn, site.clock.now())
-                polled = poll(site, even_if_not_due=self._poll_anyway)
-                check_gaps(site, polled)
-                fetch_first_digest_papers(site, polled)
-                self.report.libraries = read_libraries(site, polled, asks_again=self._poll_anyway)
-                if polled.was_due:
-                    unmatched_days = site.config.store.forget_unmatched_after
-                    delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
+                polled = self._poll_alone()
         self.report.poll = polled
         if polled.was_due and not polled.has_nothing:
             site.progress.begin("compare", "")
             site.progress.end("compare", polled.describe_changes())
         return polled
 
+    def _poll_alone(self) -> PollReport:
+        """Ask arXiv, while no other process does."""
+        site = self._site
+        if site.store.path is None:
+            with site.store.begin() as conn:
+                abandon_running(conn, site.clock.now())
+        polled = poll(site, even_if_not_due=self._poll_anyway)
+        check_gaps(site, polled)
+        fetch_first_digest_papers(site, polled)
+        self.report.libraries = read_libraries(site, polled, asks_again=self._poll_anyway)
+        if polled.was_due:
+            unmatched_days = site.config.store.forget_unmatched_after
+            delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
+        return polled
+
     def match(self) -> MatchReport:
-        """Match what was found, and give first digests unless arXiv could not be asked for what they lack."""
-        progress, polled = self._site.progress, self.report.poll
+        """Match what was found, and give first digests.
+
+        None is given while arXiv can't be asked for what they lack.
+        """
+        progress = self._site.progress
+        polled = self.report.poll
         progress.begin("match", "")
         matched = match(self._site, first_digests=not polled.is_cut_short, awaiting=polled.awaiting)
         if matched.changes or matched.first_digest_papers or not polled.has_nothing:
             progress.end("match", matched.describe())
         self.report.match = matched
         if matched.changes:
-            with (
-                self._site.store.begin() as conn
-            ):  # so that nothing is shown as waiting that was sent
+            # So that nothing is shown as waiting that was sent.
+            with self._site.store.begin() as conn:
                 record_all_as_sent(conn, self._site.config.arxiv.source, self._site.clock.now())
         return matched
 
     def wait(self, longest: timedelta) -> None:
         """Wait for the next slot, if it comes that soon, and see what was announced meanwhile."""
-        site, checked = self._site, self.report.poll
+        site = self._site
+        checked = self.report.poll
         now = site.clock.now()
         with site.store.read() as conn:
             due_at = load_next_slot(conn, now)
         if due_at is None or due_at - now > longest:
             return
-        site.progress.begin(
-            "plan", f"waiting until {write_with_zone(due_at, site.config.zone, now)}"
-        )
+        until = write_with_zone(due_at, site.config.zone, now)
+        site.progress.begin("plan", f"waiting until {until}")
         site.clock.sleep((due_at - now).total_seconds())
         if self.poll().was_due:
             self.match()
@@ -210,24 +228,27 @@ class Steps:
         if self._site.branch is not None:
             delivered = deliver_in_rounds(self._site, self._site.branch)
         else:
-            delivered = deliver(
-                self._site, lanes=[lane] if lane else LANES, should_stop=should_stop
-            )
+            lanes = [lane] if lane else LANES
+            delivered = deliver(self._site, lanes=lanes, should_stop=should_stop)
         hold_alike_refusals(self._site, delivered)
         return delivered
 
     def publish(self) -> FeedReport:
         """Write the feeds that are files, and the folders that are sites."""
         self.report.feeds = publish_feeds(self._site)
-        places = [place for one in self._site.config.subscriptions for place in one.destinations]
+        followed = self._site.config.subscriptions
+        places = chain.from_iterable(one.destinations for one in followed)
         if any(place.is_site for place in places):
-            from digest.deliver.pages import publish_sites  # noqa: PLC0415 - it renders, and few have a site
+            from digest.deliver.pages import publish_sites  # noqa: PLC0415 - it renders; few have one
 
             publish_sites(self._site, self.report.feeds)
         return self.report.feeds
 
     def watch(self) -> WatchReport:
-        """Tell the operator what should have happened and has not; forget requests that nobody confirmed."""
+        """Tell the operator what should have happened and has not.
+
+        Forget requests that nobody confirmed.
+        """
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
             delete_expired_signups(conn, now)
@@ -236,27 +257,33 @@ class Steps:
 
 
 def recover(site: Site, *, accepts_clock: bool = False) -> Mapping[str, int] | None:
-    """Take up what a process that died left, if no clock is wrong. Its caller holds the database alone.
+    """Take up what a process that died left, if no clock is wrong.
 
-    If it `accepts_clock`, what another clock wrote is put right, and counted: see `accept_clock`.
+    Its caller holds the database alone. If it `accepts_clock`, what another clock wrote is put
+    right, and counted: see `accept_clock`.
     """
     with site.store.begin() as conn:
         corrections = accept_clock(conn, site.clock.now()) if accepts_clock else None
-        last, now = load_last_start(conn), site.clock.now()
-        if last is not None and last > now + CLOCKS_DIFFER:  # what is due then is not known
-            raise StoreError(
-                f"arXiv was last checked on {last:%a %-d %b %Y %H:%M} UTC, as the database says, and it is"
-                f" {now:%a %-d %b %Y %H:%M} here: a clock is wrong, or was",
-                hint="Correct this machine's clock. If it is right: `digest run --accept-clock`.",
-            )
+        now = site.clock.now()
+        _require_clock(load_last_start(conn), now)
         abandon_running(conn, now)
         if site.store.dialect == "sqlite":
-            waits = {
-                kind: min(wait, ORPHANS_SETTLE)
-                for kind, wait in settling_times(site.config).items()
-            }
+            settling = settling_times(site.config)
+            waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling.items()}
             release_claims(conn, now, settle=waits)
             free_gate(conn, site.clock)
             delete_other_workers(conn, site.owner)
     restore_messages(site)
     return corrections
+
+
+def _require_clock(last: datetime | None, now: datetime) -> None:
+    """Refuse to go on if arXiv was last checked later than now: what is due then is not known."""
+    if last is None or last <= now + CLOCKS_DIFFER:
+        return
+    form = "%a %-d %b %Y %H:%M"
+    raise StoreError(
+        f"arXiv was last checked on {last:{form}} UTC, as the database says, and it is"
+        f" {now:{form}} here: a clock is wrong, or was",
+        hint="Correct this machine's clock. If it is right: `digest run --accept-clock`.",
+    )

@@ -39,7 +39,10 @@ _TALKATIVE = {
     "asyncio": logging.INFO,
     "apscheduler": logging.WARNING,
 }
-"""Libraries that say too much below these levels: bodies and addresses, or a line for every tick."""
+"""Libraries that say too much below these levels.
+
+They write bodies and addresses, or a line for every tick.
+"""
 
 _VERB_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900)
 
@@ -59,16 +62,16 @@ class JobRuns:
             self._turns[job] = replace(self._find(job), began_at=at)
 
     def end(self, job: str, at: datetime, trouble: str = "") -> None:
-        """Note that a turn has ended, and the error that ended it, or what could not be done in it."""
+        """Note that a turn has ended.
+
+        `trouble` is the error that ended it, or what could not be done in it.
+        """
         with self._lock:
             self._begun.pop(job, None)
             turn = self._find(job)
-            self._turns[job] = replace(
-                turn,
-                turns=turn.turns + 1,
-                ended_at=max(at, turn.began_at or at),
-                trouble=trouble,
-            )
+            ended_at = max(at, turn.began_at or at)
+            turns = turn.turns + 1
+            self._turns[job] = replace(turn, turns=turns, ended_at=ended_at, trouble=trouble)
 
     def list_turns(self) -> list[JobTurn]:
         """Return the state of each job that has begun."""
@@ -77,7 +80,10 @@ class JobRuns:
 
     @property
     def stuck(self) -> dict[str, float]:
-        """The jobs whose turn takes longer than any should, and for how many seconds they have been at it."""
+        """The jobs whose turn takes longer than any should.
+
+        For each, how many seconds it has been at it.
+        """
         with self._lock:
             ages = {job: monotonic() - begun for job, begun in self._begun.items()}
         return {job: age for job, age in ages.items() if is_stuck(job, age)}
@@ -111,10 +117,9 @@ class Pulse:
     @property
     def failures(self) -> list[str]:
         """Why the process does not do its work, in sentences; [] if it does."""
-        found = [
-            f"the job {name} failed last time ({error})"
-            for name, error in sorted(self.troubles.items())
-        ]
+        found = []
+        for name, error in sorted(self.troubles.items()):
+            found.append(f"the job {name} failed last time ({error})")
         for name, seconds in sorted(self.board.stuck.items()):
             found.append(f"the job {name} has been busy with one run for {seconds / 60:.0f} min")
         if self.age is None:
@@ -148,9 +153,8 @@ class Verb(StrEnum):
 
 def log_event(verb: Verb, outcome: str, *, level: int = logging.INFO, **fields: object) -> None:
     """Log that a verb came to an outcome: `log_event(Verb.POLL, "complete", papers=412)`."""
-    logging.getLogger(f"{LOGGER}.{verb}").log(
-        level, "%s.%s", verb, outcome, extra={"fields": fields}
-    )
+    logger = logging.getLogger(f"{LOGGER}.{verb}")
+    logger.log(level, "%s.%s", verb, outcome, extra={"fields": fields})
 
 
 def configure_logging(level: int, *, plain: bool = False, stream: TextIO | None = None) -> None:
@@ -173,9 +177,11 @@ class _PlainFormatter(logging.Formatter):
     """What happened and why, without a traceback: who wants that says `--verbose`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        error = record.exc_info[1] if record.exc_info else None
-        why = f": {error}" if error is not None and str(error) else ""
-        return clean_text(redact(f"{record.levelname.lower()}: {_read_message(record)}{why}"))
+        error = _find_error(record)
+        words = "" if error is None else str(error)
+        why = f": {words}" if words else ""
+        line = f"{record.levelname.lower()}: {_read_message(record)}{why}"
+        return clean_text(redact(line))
 
 
 class _LineFormatter(logging.Formatter):
@@ -183,34 +189,49 @@ class _LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
+        written = moment.isoformat(timespec="milliseconds")
         line: dict[str, object] = {
-            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": written.replace("+00:00", "Z"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "event": _read_message(record),
             **getattr(record, "fields", {}),
         }
-        if record.exc_info and record.exc_info[1] is not None:
-            line["exception"] = "".join(traceback.format_exception(record.exc_info[1])).rstrip()
-        return " ".join(
-            f"{key}={_write_value(redact_field(key, value))}" for key, value in line.items()
-        )
+        error = _find_error(record)
+        if error is not None:
+            line["exception"] = "".join(traceback.format_exception(error)).rstrip()
+        parts = []
+        for key, value in line.items():
+            shown = _write_value(redact_field(key, value))
+            parts.append(f"{key}={shown}")
+        return " ".join(parts)
+
+
+def _find_error(record: logging.LogRecord) -> BaseException | None:
+    """Return the exception that a line is logged with."""
+    return record.exc_info[1] if record.exc_info else None
 
 
 def _write_value(value: object) -> str:
-    """Write a value without blanks as it is, any other as a JSON text, so that a line stays one line."""
-    shown = value if value is None or isinstance(value, bool | list | dict) else str(value)
-    if isinstance(shown, str) and shown and shown.isprintable() and not set(' "=') & set(shown):
-        return shown
+    """Write a value without blanks as it is, any other as a JSON text: a line stays one line."""
+    is_json = value is None or isinstance(value, bool | list | dict)
+    shown = value if is_json else str(value)
+    if isinstance(shown, str) and shown.isprintable():
+        has_blank = not shown or any(mark in shown for mark in ' "=')
+        if not has_blank:
+            return shown
     written = dumps(shown, ensure_ascii=False, default=str)
     return written if written.isprintable() else dumps(shown, default=str)
 
 
 class Metrics:
-    """What one process counts. Each instance has a registry of its own; labels never hold names or addresses."""
+    """What one process counts.
+
+    Each instance has a registry of its own. Labels never hold names or addresses.
+    """
 
     def __init__(self) -> None:
-        import prometheus_client as prometheus  # noqa: PLC0415 - 60 ms that commands without /metrics need not pay
+        import prometheus_client as prometheus  # noqa: PLC0415 - 60 ms, for /metrics alone
 
         registry = self._registry = prometheus.CollectorRegistry()
         self._render = prometheus.generate_latest
@@ -248,7 +269,10 @@ class Metrics:
             self._verb_seconds.labels(str(verb)).observe(monotonic() - began)
 
     def set_outbox(self, waiting: Mapping[str, int], oldest_due_seconds: float) -> None:
-        """Say how many deliveries wait in each state, and for how long the oldest due one has; 0 for none."""
+        """Say how many deliveries wait in each state, and for how long the oldest due one has.
+
+        0 for none.
+        """
         for state, deliveries in waiting.items():
             self._outbox.labels(state).set(deliveries)
         self._oldest_due.set(oldest_due_seconds)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -27,8 +27,9 @@ from sqlalchemy import (
 from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.said import NOTHING, Said
 from digest.model.subscriptions import SubscriptionState
-from digest.store.dialect import Moment, dialect_insert
+from digest.store.dialect import Moment, upsert
 from digest.store.outbox import waits_for_held
 from digest.store.schema import (
     ACTIVE_DELIVERY,
@@ -44,19 +45,17 @@ from digest.store.schema import (
 from digest.store.subscriptions import is_sent_for, read_cadence, read_quiet_hours
 
 CLAIM = timedelta(minutes=15)
-"""How long a process has to send an alarm; if that failed, or the process died, another sends it then."""
+"""How long a process has to send an alarm; if that fails, or it dies, another sends it then."""
 
 PAUSE = timedelta(hours=1)
 """The shortest time between two alarms about failed messages."""
 
-
-_IS_NO_LETTER = not_(
-    exists().where(
-        digests.c.id == deliveries.c.digest_id,
-        digests.c.occasion == Occasion.LETTER,
-    ),
+_OF_LETTER = exists().where(
+    digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER
 )
 
+
+_IS_NO_LETTER = not_(_OF_LETTER)
 
 _IS_HEARD = (subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for())
 """Digests go somewhere, and no pause holds them."""
@@ -91,7 +90,7 @@ class Overdue:
     named: str
     due_at: datetime
     delivery: int = 0
-    reason: str = ""
+    reason: Said = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,8 @@ class Alarm:
     """
 
     name: AlarmName
-    what: str
-    remedy: str
+    what: str | Said
+    remedy: str | Said
     failed_at: datetime | None = None
 
     @property
@@ -125,115 +124,129 @@ class StoredAlarm:
     ended_at: datetime | None
 
 
+class _Late(NamedTuple):
+    """A digest that is overdue: since when (UTC), and of which subscription."""
+
+    since: datetime
+    name: str
+
+
 def load_stored_alarms(conn: Connection) -> list[StoredAlarm]:
     """Return what is wrong as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
-    return list(map(_read_alarm, conn.execute(lasting.order_by(alarms.c.since, alarms.c.name))))
+    oldest_first = lasting.order_by(alarms.c.since, alarms.c.name)
+    return [_read_alarm(row) for row in conn.execute(oldest_first)]
 
 
 def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
     """Keep what is wrong now: new alarms are raised, known ones go on, all others are over.
 
-    One that is over before it was sent is forgotten. So is that messages failed: time alone ends it.
+    One that is over before it was sent is forgotten. So is that messages failed: time alone ends
+    it.
     """
-    gone = alarms.c.name.not_in([str(alarm.name) for alarm in found])
-    forget = or_(alarms.c.sent_at.is_(None), alarms.c.name == str(AlarmName.FAILED))
-    conn.execute(delete(alarms).where(gone, forget))
-    conn.execute(
-        update(alarms).where(gone, alarms.c.ended_at.is_(None)).values(ended_at=now, not_before=now)
-    )
+    kept = alarms.c
+    names = [str(alarm.name) for alarm in found]
+    is_over = kept.name.not_in(names)
+    is_forgotten = or_(kept.sent_at.is_(None), kept.name == str(AlarmName.FAILED))
+    conn.execute(delete(alarms).where(is_over, is_forgotten))
+    end = update(alarms).where(is_over, kept.ended_at.is_(None))
+    conn.execute(end.values(ended_at=now, not_before=now))
     for alarm in found:
         row = {"name": str(alarm.name), "detail": alarm.detail, "since": now, "not_before": now}
         again = {"detail": alarm.detail, "ended_at": None}
-        conn.execute(
-            dialect_insert(conn, alarms)
-            .values(row)
-            .on_conflict_do_update(index_elements=["name"], set_=again)
-        )
+        upsert(conn, alarms, row, again)
 
 
 def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
-    failed_at = next((alarm.failed_at for alarm in found if alarm.failed_at is not None), None)
-    has_failed_anew = and_(
-        alarms.c.name == str(AlarmName.FAILED), alarms.c.sent_at < literal(failed_at, Moment)
-    )
-    is_unsent = or_(alarms.c.sent_at.is_(None), alarms.c.ended_at.is_not(None), has_failed_anew)
-    take = (
-        update(alarms).where(alarms.c.not_before <= now, is_unsent).values(not_before=now + CLAIM)
-    )
-    return sorted(
-        map(_read_alarm, conn.execute(take.returning(alarms))), key=lambda alarm: alarm.since
-    )
+    kept = alarms.c
+    failures = [alarm.failed_at for alarm in found if alarm.failed_at is not None]
+    failed_at = failures[0] if failures else None
+    is_of_failure = kept.name == str(AlarmName.FAILED)
+    has_failed_anew = and_(is_of_failure, kept.sent_at < literal(failed_at, Moment))
+    is_unsent = or_(kept.sent_at.is_(None), kept.ended_at.is_not(None), has_failed_anew)
+    take = update(alarms).where(kept.not_before <= now, is_unsent)
+    claimed = take.values(not_before=now + CLAIM).returning(alarms)
+    taken = [_read_alarm(row) for row in conn.execute(claimed)]
+    taken.sort(key=lambda alarm: alarm.since)
+    return taken
 
 
 def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
     """Record that an alarm was sent; one that is over is then forgotten."""
-    mine = and_(alarms.c.name == alarm.name, alarms.c.since == alarm.since)
+    kept = alarms.c
+    is_it = and_(kept.name == alarm.name, kept.since == alarm.since)
     if alarm.ended_at is not None:
-        conn.execute(delete(alarms).where(mine, alarms.c.ended_at.is_not(None)))
-    else:
-        conn.execute(update(alarms).where(mine).values(sent_at=now, not_before=now + PAUSE))
+        forget = delete(alarms).where(is_it, kept.ended_at.is_not(None))
+        conn.execute(forget)
+        return
+    sent = update(alarms).where(is_it)
+    conn.execute(sent.values(sent_at=now, not_before=now + PAUSE))
 
 
 def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the active subscriptions with a digest that should be planned by a moment (UTC); None for none.
+    """Return the active subscriptions with a digest that should be planned by a moment (UTC).
 
-    A turn by the clock is overdue when its time was before that, and so is one `at once`. One that may wait longer
-    for its announcement than is usual is late by so much later. One `on announcement` has no hour to be late by:
-    it is overdue when papers wait for it that no announcement keeps back any more. A first digest waits for no
-    turn: it is overdue when nothing has held it back since that moment.
+    A turn by the clock is overdue when its time was before that, and so is one `at once`. One that
+    may wait longer for its announcement than is usual is late by so much later. One `on
+    announcement` has no hour to be late by: it is overdue when papers wait for it that no
+    announcement keeps back any more. A first digest waits for no turn: it is overdue when nothing
+    has held it back since that moment. Return None if none is overdue.
     """
-    late = sorted([*_find_overdue_slots(conn, before), *_find_overdue_papers(conn, before)])
-    return Overdue(len(late), late[0][1], late[0][0]) if late else None
+    late = list(_find_overdue_turns(conn, before))
+    late += _find_overdue_papers(conn, before)
+    late += _find_overdue_first_digests(conn, before)
+    if not late:
+        return None
+    oldest = min(late)
+    return Overdue(len(late), oldest.name, oldest.since)
 
 
-def _find_overdue_slots(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
+def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[_Late]:
     turns = subscriptions.c
-    overdue = (
-        turns.next_due_at < before,
-        turns.cadence != str(CadenceKind.ANNOUNCEMENT),
-        *_IS_HEARD,
-    )
-    for row in conn.execute(select(turns.name, turns.next_due_at, turns.cadence).where(*overdue)):
-        longer = max(read_cadence(row.cadence).wait - USUAL_WAIT, timedelta(0))
+    is_on_announcement = turns.cadence == str(CadenceKind.ANNOUNCEMENT)
+    found = select(turns.name, turns.next_due_at, turns.cadence)
+    overdue = found.where(turns.next_due_at < before, not_(is_on_announcement), *_IS_HEARD)
+    for row in conn.execute(overdue):
+        wait = read_cadence(row.cadence).wait
+        longer = max(wait - USUAL_WAIT, timedelta(0))
         if row.next_due_at + longer < before:
-            yield row.next_due_at, row.name
+            yield _Late(row.next_due_at, row.name)
 
 
-def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[tuple[datetime, str]]:
-    """Yield whose papers wait that no announcement keeps back, and then whose first digests."""
-    mine, owed = subscriptions.c, find_due_until(before)
-    on_announcement = (mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
-    is_later = (matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
-    for row in _find_waiting(conn, owed, *on_announcement, *is_later, *_IS_HEARD):
-        yield max(row.next_due_at, row.matched_at), row.name
-    for row in _find_waiting(conn, before, UNPLANNED_FIRST_DIGEST, *_IS_HEARD):
-        due = leave_quiet(
-            read_cadence(row.cadence), read_quiet_hours(row.quiet_hours), row.matched_at
-        )
+def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[_Late]:
+    """Yield whose papers wait that no announcement keeps back."""
+    owed = find_due_until(before)
+    mine = subscriptions.c
+    is_due = and_(mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
+    is_later = and_(matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
+    for row in _find_waiting(conn, owed, is_due, is_later):
+        since = max(row.next_due_at, row.matched_at)
+        yield _Late(since, row.name)
+
+
+def _find_overdue_first_digests(conn: Connection, before: datetime) -> Iterator[_Late]:
+    """Yield whose first digests wait although their quiet hours are over."""
+    for row in _find_waiting(conn, before, UNPLANNED_FIRST_DIGEST):
+        quiet_hours = read_quiet_hours(row.quiet_hours)
+        due = leave_quiet(read_cadence(row.cadence), quiet_hours, row.matched_at)
         if due < before:
-            yield due, row.name
+            yield _Late(due, row.name)
 
 
 def _find_waiting(
     conn: Connection, before: datetime, *which: ColumnElement[bool] | TextClause
 ) -> Sequence[Any]:
     """Return subscriptions with what was matched for them before a moment and is not planned."""
+    match = matches.c
     mine = subscriptions.c
-    waiting = (
-        select(
-            mine.name,
-            mine.cadence,
-            mine.quiet_hours,
-            mine.next_due_at,
-            func.min(matches.c.matched_at).label("matched_at"),
-        )
-        .join(matches, matches.c.subscription_id == mine.id)
-        .where(matches.c.match_run_id > mine.plan_after, matches.c.matched_at < before, *which)
-        .group_by(mine.id, mine.name, mine.cadence, mine.quiet_hours, mine.next_due_at)
-    )
-    return conn.execute(waiting).all()
+    columns = (mine.name, mine.cadence, mine.quiet_hours, mine.next_due_at)
+    first = func.min(match.matched_at).label("matched_at")
+    is_planned_next = match.match_run_id > mine.plan_after
+    is_old = match.matched_at < before
+    found = select(*columns, first).join(matches)
+    waiting = found.where(is_planned_next, is_old, *which, *_IS_HEARD)
+    return conn.execute(waiting.group_by(mine.id, *columns)).all()
 
 
 def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
@@ -241,9 +254,11 @@ def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | Non
 
     Parts after one that is held are not among them: that one has an alarm.
     """
-    late = (ACTIVE_DELIVERY, deliveries.c.created_at < before, not_(waits_for_held()))
-    oldest = _find_overdue(conn, late, deliveries.c.created_at, deliveries.c.created_at)
-    return oldest and replace(oldest, reason="")
+    at = deliveries.c.created_at
+    overdue = _find_overdue(conn, (ACTIVE_DELIVERY, at < before, not_(waits_for_held())), at, at)
+    if overdue is None:
+        return None
+    return replace(overdue, reason=NOTHING)
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
@@ -251,9 +266,11 @@ def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
 
     Letters are not among them: an address mistyped on a page must not alarm anybody.
     """
-    failed_at = func.coalesce(deliveries.c.ended_at, deliveries.c.created_at)
-    is_failed = (STUCK_DELIVERY, deliveries.c.state == DeliveryState.DEAD, failed_at > since)
-    return _find_overdue(conn, (*is_failed, _IS_NO_LETTER), failed_at, failed_at.desc())
+    one = deliveries.c
+    failed_at = func.coalesce(one.ended_at, one.created_at)
+    is_dead = and_(STUCK_DELIVERY, one.state == DeliveryState.DEAD)
+    which = (is_dead, failed_at > since, _IS_NO_LETTER)
+    return _find_overdue(conn, which, failed_at, failed_at.desc())
 
 
 def load_held_deliveries(conn: Connection) -> Overdue | None:
@@ -261,23 +278,28 @@ def load_held_deliveries(conn: Connection) -> Overdue | None:
 
     What was refused is among them until it was sent, also while it is tried again: a try is no end.
     """
-    is_held = and_(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
     at = deliveries.c.created_at
-    return _find_overdue(conn, (or_(is_held, REFUSED_DELIVERY), _IS_NO_LETTER), at, at)
+    is_held = and_(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
+    needs_operator = or_(is_held, REFUSED_DELIVERY)
+    return _find_overdue(conn, (needs_operator, _IS_NO_LETTER), at, at)
 
 
 def _find_overdue(
     conn: Connection,
-    which: tuple[Any, ...],
+    which: tuple[ColumnElement[bool] | TextClause, ...],
     at: ColumnElement[datetime],
     order: ColumnElement[datetime],
 ) -> Overdue | None:
-    named = select(deliveries.c.destination, at, deliveries.c.id, deliveries.c.last_error).where(
-        *which
-    )
-    row = conn.execute(named.order_by(order, deliveries.c.id).limit(1)).one_or_none()
-    number = conn.execute(select(func.count()).select_from(deliveries).where(*which)).scalar_one()
-    return None if row is None else Overdue(number, row[0], row[1], row[2], row[3] or "")
+    """Count deliveries, and name the first of them in an order, with its moment."""
+    one = deliveries.c
+    found = select(one.destination, at, one.id, one.last_error).where(*which)
+    row = conn.execute(found.order_by(order, one.id).limit(1)).one_or_none()
+    if row is None:
+        return None
+    counted = select(func.count()).select_from(deliveries).where(*which)
+    number = conn.execute(counted).scalar_one()
+    destination, due_at, id_, reason = row
+    return Overdue(number, destination, due_at, delivery=id_, reason=reason or NOTHING)
 
 
 def _read_alarm(row: Row[Any]) -> StoredAlarm:

@@ -1,11 +1,10 @@
-"""Attempts to send: what begins, what is marked after it, and what the operator decides about a delivery."""
+"""Attempts to send: what begins, what is marked after it, and what the operator decides."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import (
@@ -25,11 +24,13 @@ from sqlalchemy import (
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal, UnknownName
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
+from digest.model.said import NOTHING, Said, Saying
 from digest.store.dialect import Moment, database_clock, in_chunks, make_storable
 from digest.store.outbox import (
     CLAIM_LEASE,
     IN_DOUBT,
     REPEATED,
+    UNDECIDED,
     Transition,
     change_state,
     goes_same_way,
@@ -60,7 +61,7 @@ _MAY_BECOME = {
     DeliveryState.DEAD: _BEGUN,
     DeliveryState.SUPPRESSED: (DeliveryState.CLAIMED,),
 }
-"""The states from which a delivery that was not sent may come to a state in which it waits or ends."""
+"""From which states a delivery that was not sent may come to one in which it waits or ends."""
 
 _OPEN_TO_ANSWERS = (
     DeliveryState.SENDING,
@@ -70,17 +71,17 @@ _OPEN_TO_ANSWERS = (
 )
 """States in which even a late answer under the last claim counts: nobody has claimed it since."""
 
-ASKED = (DestinationKind.SLACK,)
-"""Destinations whose other side can be asked whether a message is there."""
-
 _PACE = timedelta(seconds=1)
-"""How much later a destination that asked for a pause gets its next message, if the operator retries."""
+"""How much later a destination that asked for a pause gets its next message, on a retry."""
 
 _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
 _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
-TAKEN_AS_SENT = "taken as sent before the database was restored"
+TAKEN_AS_SENT = Said.of(Saying.TAKEN_AS_SENT)
+
+_MAY_HAVE_ARRIVED = (DeliveryState.UNKNOWN, IN_DOUBT)
+"""Outcomes of an attempt that nobody has found out about yet."""
 
 _LAST_WORDS = (DeliveryState.DEAD, DeliveryState.HELD, IN_DOUBT)
 
@@ -96,27 +97,33 @@ class UnknownDelivery:
 
 
 def load_message(conn: Connection, delivery_id: int) -> Message | None:
-    """Return the bytes of a delivery's attempts; None before the first, and once they were pruned."""
-    row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
+    """Return the bytes of a delivery's attempts.
+
+    None before the first, and once they were deleted.
+    """
+    found = select(deliveries).where(deliveries.c.id == delivery_id)
+    row = conn.execute(found).one_or_none()
     if row is None or row.body is None:
         return None
-    return Message(row.media_type, row.body, row.idempotency_key, row.name)
+    return _read_message(row)
 
 
 def load_bare(conn: Connection) -> list[Delivery]:
     """Return the deliveries that may have arrived and whose bytes are not here."""
-    is_bare = (
-        ACTIVE_DELIVERY,
-        deliveries.c.state == DeliveryState.UNKNOWN,
-        deliveries.c.body.is_(None),
-    )
-    return load_deliveries_of(conn, conn.execute(select(deliveries).where(*is_bare)).all())
+    is_unknown = deliveries.c.state == DeliveryState.UNKNOWN
+    found = select(deliveries).where(ACTIVE_DELIVERY, is_unknown, deliveries.c.body.is_(None))
+    rows = conn.execute(found).all()
+    return load_deliveries_of(conn, rows)
 
 
 def keep_message(conn: Connection, delivery_id: int, message: Message) -> None:
     """Store the bytes of a delivery."""
-    kept = {"body": message.body, "media_type": message.media_type, "name": message.name}
-    conn.execute(update(deliveries).where(deliveries.c.id == delivery_id).values(kept))
+    keep = update(deliveries).where(deliveries.c.id == delivery_id)
+    conn.execute(keep.values(_write_bytes(message)))
+
+
+def _write_bytes(message: Message) -> dict[str, Any]:
+    return {"body": message.body, "media_type": message.media_type, "name": message.name}
 
 
 def begin_sending(
@@ -129,45 +136,39 @@ def begin_sending(
 ) -> DeliveryState:
     """Record the intent to send, with the bytes; commit it before the network is touched.
 
-    The bytes of the first attempt are kept and win over later ones, as long as the other side calls the place the
-    same and has not refused them for their size. Whether the destination may still be written to is decided here,
-    in the same transaction. Return `SENDING`: go on; `SUPPRESSED`: it may not, and the delivery has ended with the
-    parts after it; `READY`: the claim was lost, don't touch it.
+    The bytes of the first attempt are kept and win over later ones, as long as the other side
+    calls the place the same and has not refused them for their size. Whether the destination may
+    still be written to is decided here, in the same transaction. Return `SENDING`: go on;
+    `SUPPRESSED`: it may not, and the delivery has ended with the parts after it; `READY`: the
+    claim was lost, don't touch it.
     """
-    mine = (
-        deliveries.c.id == delivery.id,
-        deliveries.c.token == delivery.token,
-        deliveries.c.state == DeliveryState.CLAIMED,
-    )
-    known = (
-        deliveries.c.attempts,
-        deliveries.c.remote_address,
-        deliveries.c.body.is_(None).label("is_bare"),
-    )
-    row = conn.execute(select(*known).where(*mine).with_for_update()).one_or_none()
+    one = deliveries.c
+    is_ours = and_(one.id == delivery.id, one.token == delivery.token)
+    is_bare = one.body.is_(None).label("is_bare")
+    found = select(one.attempts, one.remote_address, is_bare)
+    claimed = found.where(is_ours, one.state == DeliveryState.CLAIMED)
+    row = conn.execute(claimed.with_for_update()).one_or_none()
     if row is None:
         return DeliveryState.READY
-    if refusal := load_refusal(conn, delivery.id):
+    refusal = load_refusal(conn, delivery.id)
+    if refusal:
         mark_unsent(conn, delivery, DeliveryState.SUPPRESSED, refusal, now)
         return DeliveryState.SUPPRESSED
+    number = row.attempts + 1
     begun = {
         "state": DeliveryState.SENDING,
-        "attempts": row.attempts + 1,
+        "attempts": number,
         "lease_until": database_clock() + lease_seconds,
         "sending_at": now,
         "remote_address": delivery.remote_address,
     }
     if row.is_bare or row.remote_address != delivery.remote_address:
-        begun |= {"body": message.body, "media_type": message.media_type, "name": message.name}
-    conn.execute(update(deliveries).where(deliveries.c.id == delivery.id).values(begun))
-    attempt = {
-        "delivery_id": delivery.id,
-        "number": row.attempts + 1,
-        "started_at": now,
-        "outcome": DeliveryState.SENDING,
-        "detail": "",
-    }
-    conn.execute(insert(attempts).values(attempt))
+        begun |= _write_bytes(message)
+    begin = update(deliveries).where(one.id == delivery.id)
+    conn.execute(begin.values(begun))
+    attempt = {"delivery_id": delivery.id, "number": number, "started_at": now}
+    undecided = {"outcome": DeliveryState.SENDING, "detail": NOTHING}
+    conn.execute(insert(attempts).values(attempt | undecided))
     return DeliveryState.SENDING
 
 
@@ -180,65 +181,92 @@ def mark_sent(
 ) -> bool:
     """Record that the other side took a delivery; try again until the database takes this.
 
-    A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as nobody has
-    claimed the delivery since. Then False is returned, and nothing is changed.
+    A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as
+    nobody has claimed the delivery since. Then False is returned, and nothing is changed.
     """
-    known = {"remote_id": make_storable(receipt.remote_id), "last_error": ""}
-    step = Transition(DeliveryState.SENT, now, receipt.detail, known)
-    is_tried = conn.execute(
-        select(attempts.c.number).where(attempts.c.delivery_id == delivery.id)
-    ).first()
-    if not is_tried or not change_state(conn, delivery.id, step, out_of, token=delivery.token):
+    tried = attempts.c
+    tries = select(tried.number).where(tried.delivery_id == delivery.id)
+    if conn.execute(tries).first() is None:
         return False
-    latest = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id).scalar_subquery()
-    answered = (attempts.c.delivery_id == delivery.id, attempts.c.number == latest)
-    told = {"ended_at": now, "outcome": DeliveryState.SENT, "detail": make_storable(receipt.detail)}
-    conn.execute(update(attempts).where(*answered).values(told))
-    if (
-        delivery.refusal in PROBED
-    ):  # it is well again: the next is due, and each place goes on by itself
-        is_alike = and_(REFUSED_DELIVERY, deliveries.c.refusal == delivery.refusal)
-        theirs = update(deliveries).where(is_alike, goes_same_way(delivery, delivery.refusal))
-        is_held = deliveries.c.state == DeliveryState.HELD
-        due_at = case((is_held, literal(now, Moment)), else_=deliveries.c.not_before)
-        conn.execute(theirs.values(refusal=Refusal.PLACE, not_before=due_at))
+    known = {"remote_id": make_storable(receipt.remote_id), "last_error": NOTHING}
+    answer = Said.plain(receipt.detail)
+    step = Transition(DeliveryState.SENT, now, answer, known)
+    if not change_state(conn, delivery.id, step, out_of, token=delivery.token):
+        return False
+    last = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id)
+    is_last = tried.number == last.scalar_subquery()
+    answered = update(attempts).where(tried.delivery_id == delivery.id, is_last)
+    conn.execute(answered.values(ended_at=now, outcome=DeliveryState.SENT, detail=answer))
+    if delivery.refusal in PROBED:
+        _let_others_go(conn, delivery, now)
     return True
+
+
+def _read_message(row: Row[Any]) -> Message:
+    return Message(row.media_type, row.body, row.idempotency_key, row.name)
+
+
+def _let_others_go(conn: Connection, delivery: Delivery, now: datetime) -> None:
+    """Let what was refused for the same go on: it is well again, and the next is due.
+
+    Each place goes on by itself.
+    """
+    one = deliveries.c
+    refusal = delivery.refusal
+    is_alike = and_(REFUSED_DELIVERY, one.refusal == refusal)
+    theirs = update(deliveries).where(is_alike, goes_same_way(delivery, refusal))
+    is_held = one.state == DeliveryState.HELD
+    due_at = case((is_held, literal(now, Moment)), else_=one.not_before)
+    conn.execute(theirs.values(refusal=Refusal.PLACE, not_before=due_at))
 
 
 def mark_unsent(
     conn: Connection,
     delivery: Delivery,
     to: DeliveryState,
-    reason: str,
+    reason: Said,
     now: datetime,
     *,
     not_before: datetime | None = None,
     shorter: Share | None = None,
     refusal: Refusal | None = None,
 ) -> bool:
-    """Record what becomes of a claimed delivery that was not sent; False if somebody else has claimed it since.
+    """Record what becomes of a claimed delivery that was not sent.
 
-    It goes to `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the operator, `DEAD` or
-    `SUPPRESSED`, and the parts after it with it. Until `not_before` it is not claimed or checked again. It shows
-    what is `shorter` from now on, if it was refused for its size: the next attempt has other bytes.
-    If it is held for a `refusal` that the operator may mend outside, so is all that goes the same way.
+    It goes to `READY` for another attempt, `UNKNOWN` if it may have arrived, `HELD` for the
+    operator, `DEAD` or `SUPPRESSED`, and the parts after it with it. Until `not_before` it is not
+    claimed or checked again. It shows what is `shorter` from now on, if it was refused for its
+    size: the next attempt has other bytes. If it is held for a `refusal` that the operator may
+    mend outside, so is all that goes the same way. Return False if somebody else has claimed it
+    since.
     """
-    waits: dict[str, Any] = {} if not_before is None else {"not_before": not_before}
+    values: dict[str, Any] = {}
+    if not_before is not None:
+        values["not_before"] = not_before
     if shorter is not None:
-        waits |= {"share": str(shorter), "body": None}
-    step = Transition(to, now, reason, waits | ({} if refusal is None else {"refusal": refusal}))
+        values |= {"share": str(shorter), "body": None}
+    if refusal is not None:
+        values["refusal"] = refusal
+    step = Transition(to, now, reason, values)
     if not change_state(conn, delivery.id, step, _MAY_BECOME[to], token=delivery.token):
         return False
     if to is DeliveryState.HELD and refusal in PROBED:
-        hold_with(conn, delivery, refusal, make_storable(reason), now)
+        hold_with(conn, delivery, refusal, reason, now)
     return True
 
 
 def hold_failed(conn: Connection, ids: Collection[int], now: datetime, probe_at: datetime) -> None:
     """Hold what was given up all the same: it is tried again from a moment on (UTC)."""
-    theirs = (deliveries.c.id.in_(ids), deliveries.c.state == DeliveryState.DEAD)
-    held = {"state": DeliveryState.HELD, "refusal": Refusal.PLACE, "held_at": now, "ended_at": None}
-    conn.execute(update(deliveries).where(*theirs).values(held | {"not_before": probe_at}))
+    is_dead = deliveries.c.state == DeliveryState.DEAD
+    given_up = update(deliveries).where(deliveries.c.id.in_(ids), is_dead)
+    held = {
+        "state": DeliveryState.HELD,
+        "refusal": Refusal.PLACE,
+        "held_at": now,
+        "ended_at": None,
+        "not_before": probe_at,
+    }
+    conn.execute(given_up.values(held))
 
 
 def give_up_held(
@@ -247,19 +275,17 @@ def give_up_held(
     refusal: Refusal,
     *,
     before: datetime,
-    reason: str,
+    reason: Said,
     now: datetime,
 ) -> list[Delivery]:
     """Give up what has been held since before a moment (UTC) for the same refusal; return it."""
-    old = update(deliveries).where(
-        REFUSED_DELIVERY,
-        deliveries.c.state == DeliveryState.HELD,
-        deliveries.c.refusal == refusal,
-        deliveries.c.held_at <= before,
-        goes_same_way(delivery, refusal),
-    )
-    ended = {"state": DeliveryState.DEAD, "ended_at": now, "last_error": make_storable(reason)}
-    return load_deliveries_of(conn, conn.execute(old.values(ended).returning(deliveries)).all())
+    one = deliveries.c
+    is_held = and_(REFUSED_DELIVERY, one.state == DeliveryState.HELD, one.refusal == refusal)
+    old = update(deliveries).where(is_held, one.held_at <= before)
+    theirs = old.where(goes_same_way(delivery, refusal))
+    ended = theirs.values(state=DeliveryState.DEAD, ended_at=now, last_error=reason)
+    rows = conn.execute(ended.returning(deliveries)).all()
+    return load_deliveries_of(conn, rows)
 
 
 def claim_unknown(
@@ -270,47 +296,38 @@ def claim_unknown(
     kinds: Collection[DestinationKind] | None = None,
 ) -> list[UnknownDelivery]:
     """Take deliveries that may have arrived and have settled; nobody else gets them for a while."""
-    picked = (
-        select(deliveries.c.id)
-        .where(
-            ACTIVE_DELIVERY,
-            deliveries.c.state == DeliveryState.UNKNOWN,
-            deliveries.c.not_before <= now,
-            deliveries.c.body.is_not(None),
-            goes_to_kinds(kinds),
-        )
-        .order_by(deliveries.c.not_before, deliveries.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("picked")
-    )
-    take = update(deliveries).where(deliveries.c.id.in_(select(picked.c.id)))
-    rows = conn.execute(take.values(not_before=now + SETTLING_PAUSE).returning(deliveries)).all()
+    one = deliveries.c
+    is_unknown = and_(ACTIVE_DELIVERY, one.state == DeliveryState.UNKNOWN)
+    has_settled = one.not_before <= now
+    has_bytes = one.body.is_not(None)
+    found = select(one.id).where(is_unknown, has_settled, has_bytes, goes_to_kinds(kinds))
+    first = found.order_by(one.not_before, one.id).limit(limit)
+    picked = first.with_for_update(skip_locked=True).cte("picked")
+    take = update(deliveries).where(one.id.in_(select(picked.c.id)))
+    later = now + SETTLING_PAUSE
+    rows = conn.execute(take.values(not_before=later).returning(deliveries)).all()
     repeats = _count_repeats(conn, [row.id for row in rows])
-    return [
-        UnknownDelivery(
-            delivery=delivery,
-            message=Message(row.media_type, row.body, row.idempotency_key, row.name),
-            sending_at=row.sending_at,
-            repeats=repeats.get(row.id, 0),
-        )
-        for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True)
-    ]
+    unknown = []
+    for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True):
+        message = _read_message(row)
+        repeated = repeats.get(row.id, 0)
+        unknown.append(UnknownDelivery(delivery, message, row.sending_at, repeated))
+    return unknown
 
 
 def settle_unknown(
     conn: Connection,
     delivery: Delivery,
     to: DeliveryState,
-    reason: str,
+    reason: Said,
     now: datetime,
     *,
     is_missing: bool,
 ) -> bool:
     """Send an unknown delivery again (`READY`), or leave it to the operator (`HELD`).
 
-    If it is missing, it never arrived, or a second copy does no harm. Return False, with nothing changed, if the
-    attempt it is about is no more in doubt.
+    If it is missing, it never arrived, or a second copy does no harm. Return False, with nothing
+    changed, if the attempt it is about is no more in doubt.
     """
     doubt = REPEATED if to is DeliveryState.READY else IN_DOUBT
     step = Transition(to, now, reason, {"not_before": now}, "" if is_missing else doubt)
@@ -318,17 +335,21 @@ def settle_unknown(
 
 
 def _count_repeats(conn: Connection, delivery_ids: list[int]) -> dict[int, int]:
-    counted = (
-        select(attempts.c.delivery_id, func.count().label("repeats"))
-        .where(attempts.c.delivery_id.in_(delivery_ids), attempts.c.outcome == REPEATED)
-        .group_by(attempts.c.delivery_id)
-    )
-    return {row.delivery_id: row.repeats for row in conn.execute(counted)}
+    """Return how often deliveries that may have arrived were sent again all the same."""
+    tried = attempts.c
+    found = select(tried.delivery_id, func.count().label("repeats"))
+    theirs = found.where(tried.delivery_id.in_(delivery_ids))
+    repeated = theirs.where(tried.outcome == REPEATED)
+    rows = conn.execute(repeated.group_by(tried.delivery_id))
+    return {row.delivery_id: row.repeats for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class HeldDeliveries:
-    """Deliveries held for the operator; nobody there can say whether the `doubtful` ones arrived."""
+    """Deliveries held for the operator.
+
+    Nobody on the other side can say whether the `doubtful` ones arrived.
+    """
 
     ids: tuple[int, ...] = ()
     doubtful: tuple[int, ...] = ()
@@ -336,25 +357,18 @@ class HeldDeliveries:
 
 def load_held(conn: Connection) -> HeldDeliveries:
     """Return what is held."""
-    latest = and_(
-        attempts.c.delivery_id == deliveries.c.id, attempts.c.number == deliveries.c.attempts
-    )
-    found = (
-        select(deliveries.c.id, deliveries.c.destination, attempts.c.outcome)
-        .outerjoin(attempts, latest)
-        .where(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
-        .order_by(deliveries.c.id)
-    )
-    rows = conn.execute(found).all()
-    return HeldDeliveries(
-        ids=tuple(row.id for row in rows),
-        doubtful=tuple(
-            row.id
-            for row in rows
-            if row.outcome in (DeliveryState.UNKNOWN, IN_DOUBT)
-            and Destination.parse(row.destination).kind not in ASKED
-        ),
-    )
+    one = deliveries.c
+    is_last = and_(attempts.c.delivery_id == one.id, attempts.c.number == one.attempts)
+    found = select(one.id, one.destination, attempts.c.outcome).outerjoin(attempts, is_last)
+    held = found.where(STUCK_DELIVERY, one.state == DeliveryState.HELD).order_by(one.id)
+    ids = []
+    doubtful = []
+    for row in conn.execute(held):
+        ids.append(row.id)
+        place = Destination.parse(row.destination)
+        if row.outcome in _MAY_HAVE_ARRIVED and not place.traits.can_be_asked:
+            doubtful.append(row.id)
+    return HeldDeliveries(tuple(ids), tuple(doubtful))
 
 
 def retry_delivery(
@@ -362,22 +376,20 @@ def retry_delivery(
 ) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
 
-    What may have arrived is searched for first if the other side can be asked. The parts given up because of
-    it return with it, and the pause of its destination ends. With `anyway` nothing is searched for: it may arrive
-    twice. Return `READY`: it goes out; `UNKNOWN`: it is searched for, and goes out if it is missing; None: its
-    state allows neither.
+    What may have arrived is searched for first if the other side can be asked. The parts given up
+    because of it return with it, and the pause of its destination ends. With `anyway` nothing is
+    searched for: it may arrive twice. Return `READY`: it goes out; `UNKNOWN`: it is searched for,
+    and goes out if it is missing; None: its state allows neither.
     """
     row = require_delivery(conn, delivery_id)
     place = Destination.parse(row.destination)
-    if (
-        not anyway
-        and place.kind in ASKED
-        and row.body is not None
-        and may_have_arrived(conn, delivery_id)
-    ):
-        to, is_taken = DeliveryState.UNKNOWN, _check_first(conn, row, now)
+    can_be_found = place.traits.can_be_asked and row.body is not None
+    if not anyway and can_be_found and may_have_arrived(conn, delivery_id):
+        to = DeliveryState.UNKNOWN
+        is_taken = _check_first(conn, row, now)
     else:
-        to, is_taken = DeliveryState.READY, _send_again(conn, row, now)
+        to = DeliveryState.READY
+        is_taken = _send_again(conn, row, now)
     if not is_taken:
         return None
     unblock_destination(conn, place, now + _PACE)
@@ -385,105 +397,107 @@ def retry_delivery(
 
 
 def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Never send it, nor the parts after it, on the operator's word: from `ready`, `held`, `unknown` or `dead`."""
+    """Never send it, nor the parts after it, on the operator's word.
+
+    It may be `ready`, `held`, `unknown` or `dead`.
+    """
     require_delivery(conn, delivery_id)
-    step = Transition(DeliveryState.SUPPRESSED, now, "cancelled by the operator")
+    step = Transition(DeliveryState.SUPPRESSED, now, Said.of(Saying.CANCELLED))
     return change_state(conn, delivery_id, step, (*_OPEN, DeliveryState.DEAD))
 
 
 def mark_arrived(conn: Connection, delivery_id: int, now: datetime) -> bool:
-    """Record that it arrived, on the operator's word: from `held` or `unknown`; the parts after it go on.
+    """Record that it arrived, on the operator's word: from `held` or `unknown`.
 
-    False, with nothing changed, if its state does not allow it, or it was never on its way.
+    The parts after it go on. Return False, with nothing changed, if its state does not allow it,
+    or it was never on its way.
     """
     (delivery,) = load_deliveries_of(conn, [require_delivery(conn, delivery_id)])
-    said = Receipt("", "marked as sent by the operator")
+    said = Receipt("", str(Said.of(Saying.ARRIVED)))
     return mark_sent(conn, delivery, said, now, _WAITS_FOR_WORD)
 
 
 def may_have_arrived(conn: Connection, delivery_id: int) -> bool:
-    """Whether the last attempt at a delivery that waits may have arrived, and nobody has found out yet."""
-    found = (
-        select(attempts.c.outcome)
-        .join(deliveries, deliveries.c.id == attempts.c.delivery_id)
-        .where(
-            deliveries.c.id == delivery_id,
-            deliveries.c.state.in_(_WAITS_FOR_WORD),
-            attempts.c.number == deliveries.c.attempts,
-        )
-    )
-    return conn.execute(found).scalar() in (DeliveryState.UNKNOWN, IN_DOUBT)
+    """Whether the last attempt at a delivery that waits may have arrived.
+
+    That is, nobody has found out yet.
+    """
+    one = deliveries.c
+    is_last = attempts.c.number == one.attempts
+    waits_for_word = one.state.in_(_WAITS_FOR_WORD)
+    found = select(attempts.c.outcome).join(deliveries)
+    last = found.where(one.id == delivery_id, waits_for_word, is_last)
+    return conn.execute(last).scalar() in _MAY_HAVE_ARRIVED
 
 
 def load_obstacle(conn: Connection, delivery_id: int) -> Delivery | None:
-    """Return the first of the parts before a delivery that keeps it from going out until somebody has a say."""
+    """Return the first of the parts before a delivery that waits for somebody to have a say.
+
+    It keeps the delivery from going out.
+    """
     row = require_delivery(conn, delivery_id)
-    before = (
-        select(deliveries)
-        .where(
-            deliveries.c.digest_id == row.digest_id,
-            deliveries.c.destination == row.destination,
-            deliveries.c.part < row.part,
-            deliveries.c.state.in_(_OBSTACLES),
-        )
-        .order_by(deliveries.c.part)
-        .limit(1)
-    )
-    return next(iter(load_deliveries_of(conn, conn.execute(before).all())), None)
+    one = deliveries.c
+    is_same_message = and_(one.digest_id == row.digest_id, one.destination == row.destination)
+    is_obstacle = and_(one.part < row.part, one.state.in_(_OBSTACLES))
+    found = select(deliveries).where(is_same_message, is_obstacle)
+    first = conn.execute(found.order_by(one.part).limit(1)).all()
+    obstacles = load_deliveries_of(conn, first)
+    return obstacles[0] if obstacles else None
 
 
 def _check_first(conn: Connection, row: Row[Any], now: datetime) -> bool:
-    is_as_read = (
-        deliveries.c.id == row.id,
-        deliveries.c.state == row.state,
-        deliveries.c.token == row.token,
-    )
-    move = update(deliveries).where(*is_as_read).values(state=DeliveryState.UNKNOWN, not_before=now)
-    if conn.execute(move).rowcount != 1:
+    """Have a delivery searched for on the other side; False if its state has changed since."""
+    one = deliveries.c
+    is_as_read = and_(one.id == row.id, one.state == row.state, one.token == row.token)
+    move = update(deliveries).where(is_as_read)
+    moved = move.values(state=DeliveryState.UNKNOWN, not_before=now)
+    if conn.execute(moved).rowcount != 1:
         return False
-    doubtful = update(attempts).where(
-        attempts.c.delivery_id == row.id, attempts.c.outcome == IN_DOUBT
-    )
+    tried = attempts.c
+    doubtful = update(attempts).where(tried.delivery_id == row.id, tried.outcome == IN_DOUBT)
     conn.execute(doubtful.values(outcome=DeliveryState.UNKNOWN))
     return True
 
 
 def _send_again(conn: Connection, row: Row[Any], now: datetime) -> bool:
+    """Have a delivery sent once more, and with it the parts that ended because of it."""
     fresh: dict[str, Any] = {"not_before": now, "ended_at": None, "held_at": None}
-    # Of one that was to be tried again anyway nothing is mended: what went wrong is still to be seen.
-    said = row.last_error if row.state == DeliveryState.READY else ""
+    said = NOTHING
+    if row.state == DeliveryState.READY:
+        # It was to be tried again anyway, so nothing is mended: what went wrong still shows.
+        said = row.last_error
     step = Transition(DeliveryState.READY, now, said, fresh)
     if not change_state(conn, row.id, step, (*_OPEN, DeliveryState.DEAD)):
         return False
-    never_tried = (deliveries.c.state == DeliveryState.DEAD) & (deliveries.c.attempts == 0)
-    revive = update(deliveries).where(
-        is_later_part(row.digest_id, row.destination, row.part), never_tried
-    )
-    conn.execute(revive.values(state=DeliveryState.READY, last_error="", **fresh))
+    one = deliveries.c
+    is_behind = is_later_part(row.digest_id, row.destination, row.part)
+    was_given_up = one.state == DeliveryState.DEAD
+    revive = update(deliveries).where(is_behind, was_given_up, one.attempts == 0)
+    conn.execute(revive.values(state=DeliveryState.READY, last_error=NOTHING, **fresh))
     return True
 
 
 def mark_taken_as_sent(conn: Connection, until: datetime, at: datetime) -> int:
-    """End the deliveries that were due by a moment, since the database before sent them; return how many."""
-    due = update(deliveries).where(
-        or_(
-            and_(ACTIVE_DELIVERY, deliveries.c.not_before <= until),
-            and_(REFUSED_DELIVERY, deliveries.c.created_at <= until),
-        )
-    )
+    """End the deliveries that were due by a moment, since the database before sent them.
+
+    Return how many.
+    """
+    one = deliveries.c
+    waited = and_(ACTIVE_DELIVERY, one.not_before <= until)
+    was_refused = and_(REFUSED_DELIVERY, one.created_at <= until)
+    due = update(deliveries).where(or_(waited, was_refused))
     ended = {
         "state": DeliveryState.SUPPRESSED,
         "ended_at": at,
         "lease_until": None,
         "last_error": TAKEN_AS_SENT,
     }
-    ids = conn.execute(due.values(ended).returning(deliveries.c.id)).scalars().all()
+    ids = conn.execute(due.values(ended).returning(one.id)).scalars().all()
+    closed = {"outcome": DeliveryState.SUPPRESSED, "ended_at": at, "detail": TAKEN_AS_SENT}
+    tried = attempts.c
+    close = update(attempts).where(tried.outcome.in_(UNDECIDED)).values(closed)
     for chunk in in_chunks(ids):
-        open_ = attempts.c.outcome.in_((DeliveryState.SENDING, DeliveryState.UNKNOWN))
-        close = update(attempts).where(attempts.c.delivery_id.in_(chunk), open_)
-        conn.execute(
-            close.values(ended_at=at, outcome=DeliveryState.SUPPRESSED, detail=TAKEN_AS_SENT)
-        )
+        conn.execute(close.where(tried.delivery_id.in_(chunk)))
     return len(ids)
 
 
@@ -502,15 +516,15 @@ class StoredDelivery:
 class Attempt:
     """One time the network was touched for a delivery, and the state it led to.
 
-    That is `sending` while it lasts, `repeated` if it may have arrived and the same was sent again, `in doubt` if
-    it may have and a person has to say.
+    That is `sending` while it lasts, `repeated` if it may have arrived and the same was sent
+    again, `in doubt` if it may have and a person has to say.
     """
 
     number: int
     started_at: datetime
     ended_at: datetime | None
     outcome: str
-    detail: str
+    detail: Said
 
 
 def load_stored_deliveries(
@@ -520,64 +534,69 @@ def load_stored_deliveries(
     found = _with_surroundings().order_by(deliveries.c.id.desc()).limit(limit)
     if states is not None:
         found = found.where(deliveries.c.state.in_(states))
-    return _read_deliveries(conn, conn.execute(found).all())
+    rows = conn.execute(found).all()
+    return _read_deliveries(conn, rows)
 
 
 def load_delivery(conn: Connection, delivery_id: int) -> tuple[StoredDelivery, list[Attempt]]:
     """Return a delivery with every attempt."""
     require_delivery(conn, delivery_id)
-    found = conn.execute(_with_surroundings().where(deliveries.c.id == delivery_id)).all()
-    (stored,) = _read_deliveries(conn, found)
-    tries = (
-        select(attempts).where(attempts.c.delivery_id == delivery_id).order_by(attempts.c.number)
-    )
-    return stored, [
-        Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail)
-        for row in conn.execute(tries)
-    ]
+    found = _with_surroundings().where(deliveries.c.id == delivery_id)
+    (stored,) = _read_deliveries(conn, conn.execute(found).all())
+    tries = []
+    theirs = select(attempts).where(attempts.c.delivery_id == delivery_id)
+    for row in conn.execute(theirs.order_by(attempts.c.number)):
+        one = Attempt(row.number, row.started_at, row.ended_at, row.outcome, row.detail)
+        tries.append(one)
+    return stored, tries
 
 
 def count_tries(conn: Connection, delivery: Delivery) -> tuple[int, datetime]:
-    """Return how often a delivery was tried since it was planned or an operator last had it sent, and since when.
+    """Return how often a delivery was tried, and since when.
 
-    A try that ended it, or had it wait for the operator, is one that only an operator lets others follow.
+    It counts since it was planned, or an operator last had it sent. A try that ended it, or had it
+    wait for the operator, is one that only an operator lets others follow.
     """
-    found = (
-        select(attempts.c.outcome, attempts.c.started_at)
-        .where(attempts.c.delivery_id == delivery.id)
-        .order_by(attempts.c.number.desc())
-    )
-    tries = list(takewhile(lambda row: row.outcome not in _LAST_WORDS, conn.execute(found)))
-    return len(tries), tries[-1].started_at if tries else delivery.created_at
+    tried = attempts.c
+    found = select(tried.outcome, tried.started_at)
+    theirs = found.where(tried.delivery_id == delivery.id)
+    number = 0
+    since = delivery.created_at
+    for row in conn.execute(theirs.order_by(tried.number.desc())):
+        if row.outcome in _LAST_WORDS:
+            break
+        number += 1
+        since = row.started_at
+    return number, since
 
 
 def require_delivery(conn: Connection, delivery_id: int) -> Row[Any]:
     """Return a delivery's row; raise `UnknownName` if there is none."""
     row = conn.execute(select(deliveries).where(deliveries.c.id == delivery_id)).one_or_none()
     if row is None:
-        raise UnknownName(
-            f"there is no delivery {delivery_id}", hint="`digest delivery list` shows them."
-        )
+        said = f"there is no delivery {delivery_id}"
+        raise UnknownName(said, hint="`digest delivery list` shows them.")
     return row
 
 
 def _with_surroundings() -> Select[tuple[Any, ...]]:
-    return (
-        select(deliveries, subscriptions.c.name.label("subscription"), digests.c.slot)
-        .join(digests, digests.c.id == deliveries.c.digest_id)
-        .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-    )
+    name = subscriptions.c.name.label("subscription")
+    found = select(deliveries, name, digests.c.slot).select_from(deliveries)
+    return found.join(digests).join(subscriptions)
 
 
 def _read_deliveries(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredDelivery]:
-    return [
-        StoredDelivery(delivery, row.subscription, row.slot, row.sending_at, row.ended_at)
-        for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True)
-    ]
+    found = []
+    for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True):
+        name = row.subscription
+        found.append(StoredDelivery(delivery, name, row.slot, row.sending_at, row.ended_at))
+    return found
 
 
 def load_deliveries(conn: Connection, digest_id: int) -> list[tuple[StoredDelivery, list[Attempt]]]:
     """Return the deliveries of a digest with every attempt, by destination and part."""
-    ids = select(deliveries.c.id).where(deliveries.c.digest_id == digest_id)
-    order = (deliveries.c.destination, deliveries.c.part)
-    return [load_delivery(conn, id_) for id_ in conn.execute(ids.order_by(*order)).scalars().all()]
+    one = deliveries.c
+    found = select(one.id).where(one.digest_id == digest_id)
+    in_order = found.order_by(one.destination, one.part)
+    ids = conn.execute(in_order).scalars().all()
+    return [load_delivery(conn, id_) for id_ in ids]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -28,16 +28,14 @@ _LATEST_BATCH = 500
 def allocate_changes(conn: Connection, count: int) -> int:
     """Take that many change ids in a row; return the first.
 
-    The row stays locked until the transaction ends, so ids become visible in growing order on PostgreSQL
-    too: a reader that sees change N sees every change before it. A sequence would not promise that.
+    The row stays locked until the transaction ends, so ids become visible in growing order on
+    PostgreSQL too: a reader that sees change N sees every change before it. A sequence would not
+    promise that.
     """
-    advance = (
-        update(marks)
-        .where(marks.c.name == STORED)
-        .values(value=marks.c.value + count)
-        .returning(marks.c.value)
-    )
-    return int(conn.execute(advance).scalar_one()) - count + 1
+    mark = marks.c
+    advance = update(marks).where(mark.name == STORED).values(value=mark.value + count)
+    last: int = conn.execute(advance.returning(mark.value)).scalar_one()
+    return last - count + 1
 
 
 def save_changes(
@@ -49,83 +47,100 @@ def save_changes(
     at: datetime,
     as_of: datetime | None = None,
 ) -> tuple[StoredChange, ...]:
-    """Store findings: papers, the texts that are new, and numbered changes, in a few statements for all.
+    """Store findings: papers, the texts that are new, and numbered changes, in a few statements.
 
-    Call it in the transaction in which `load_known` read what the changes were compared with: at most one for each
-    paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the answer (UTC).
+    Call it in the transaction in which `load_known` read what the changes were compared with: at
+    most one for each paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the
+    answer (UTC).
 
-    Raise `StoreBusy`: another process stored one of these papers in the meantime: roll back and read again.
+    Raise `StoreBusy`: another process stored one of these papers in the meantime: roll back and
+    read again.
     """
     if not changes:
         return ()
     keys = save_papers(conn, changes)
-    rows = [
-        write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
-        for change in changes
-    ]
-    texts, came_back = save_texts(conn, rows)
-    move_latest(conn, changes, keys, texts, as_of)
+    rows = []
+    for change in changes:
+        row = write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
+        rows.append(row)
+    texts = save_texts(conn, rows)
+    move_latest(conn, changes, keys, texts.keys, as_of)
     first = allocate_changes(conn, len(changes))
-    as_stored = load_versions(conn, came_back)
-    stored = tuple(
-        StoredChange(
+    as_stored = load_versions(conn, texts.came_back)
+    stored = []
+    for number, change in enumerate(changes, start=first):
+        paper_key = keys[change.paper.id]
+        text_key = texts.keys[paper_key]
+        paper = as_stored.get(text_key, change.paper)
+        previous = change.known
+        one = StoredChange(
             id=number,
             kind=change.kind,
-            paper=as_stored.get(texts[keys[change.paper.id]], change.paper),
-            previous=change.known.paper if change.known else None,
+            paper=paper,
+            previous=previous.paper if previous else None,
             fields=change.fields,
             run_id=run_id,
             found_at=at,
-            paper_key=keys[change.paper.id],
-            text_key=texts[keys[change.paper.id]],
-            previous_key=change.known.version_id if change.known else 0,
+            paper_key=paper_key,
+            text_key=text_key,
+            previous_key=previous.version_id if previous else 0,
             announced_on=find_announcement(at, change.paper.datestamp),
         )
-        for number, change in enumerate(changes, start=first)
-    )
-    conn.execute(dialect_insert(conn, changes_table), list(map(_write_change, stored)))
-    return stored
+        stored.append(one)
+    written = [_write_change(change) for change in stored]
+    conn.execute(dialect_insert(conn, changes_table), written)
+    return tuple(stored)
 
 
 def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange]:
     """Return changes by id; unknown ids are missing."""
-    rows = select_by(conn, select(changes_table), changes_table.c.id, sorted(ids))
-    return {change.id: change for change in _assemble(conn, sorted(rows, key=lambda row: row.id))}
+    found = select(changes_table)
+    rows = select_by(conn, found, changes_table.c.id, sorted(ids))
+    rows.sort(key=lambda row: row.id)
+    return {change.id: change for change in _assemble(conn, rows)}
 
 
 def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
     """Return the changes found after one, in order, at most `limit`."""
-    found = select(changes_table).where(changes_table.c.id > change_id)
-    return _assemble(conn, conn.execute(found.order_by(changes_table.c.id).limit(limit)).all())
+    change = changes_table.c
+    found = select(changes_table).where(change.id > change_id)
+    in_order = found.order_by(change.id)
+    rows = conn.execute(in_order.limit(limit)).all()
+    return _assemble(conn, rows)
 
 
 def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
-    """Yield the newest change of each paper, the paper announced last first; stop when you have enough."""
-    order = (papers.c.month, papers.c.number, papers.c.id)
-    newest = select(func.max(changes_table.c.id)).where(changes_table.c.paper_id == papers.c.id)
-    page = (
-        select(changes_table, papers.c.month, papers.c.number)
-        .join(papers, papers.c.id == changes_table.c.paper_id)
-        .where(changes_table.c.id == newest.correlate(papers).scalar_subquery())
-        .order_by(*(column.desc() for column in order))
-        .limit(_LATEST_BATCH)
-    )
+    """Yield the newest change of each paper, the paper announced last first.
+
+    Stop when you have enough.
+    """
+    paper = papers.c
+    change = changes_table.c
+    newest = select(func.max(change.id)).where(change.paper_id == paper.id)
+    newest_id = newest.correlate(papers).scalar_subquery()
+    found = select(changes_table, paper.month, paper.number).join(papers)
+    latest = found.where(change.id == newest_id)
+    in_order = latest.order_by(paper.month.desc(), paper.number.desc(), paper.id.desc())
+    page = in_order.limit(_LATEST_BATCH)
+    place = tuple_(paper.month, paper.number, paper.id)
     rows: Sequence[Row[Any]] = conn.execute(page).all()
     while rows:
         yield from _assemble(conn, rows)
         last = rows[-1]
-        rows = conn.execute(
-            page.where(tuple_(*order) < (last.month, last.number, last.paper_id))
-        ).all()
+        reached = (last.month, last.number, last.paper_id)
+        rows = conn.execute(page.where(place < reached)).all()
 
 
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
-    first = select(func.min(poll_runs.c.id)).where(poll_runs.c.started_at > after).scalar_subquery()
-    found = select(changes_table).where(
-        changes_table.c.run_id >= first, changes_table.c.kind == Kind.CROSS_LIST
-    )
-    return _assemble(conn, conn.execute(found.order_by(changes_table.c.id)).all())
+    change = changes_table.c
+    run = poll_runs.c
+    first = select(func.min(run.id)).where(run.started_at > after)
+    is_recent = change.run_id >= first.scalar_subquery()
+    found = select(changes_table).where(is_recent, change.kind == Kind.CROSS_LIST)
+    in_order = found.order_by(change.id)
+    rows = conn.execute(in_order).all()
+    return _assemble(conn, rows)
 
 
 def load_earlier_changes(
@@ -134,13 +149,11 @@ def load_earlier_changes(
     """Return every change of some papers by paper key, oldest first."""
     history: dict[int, tuple[StoredChange, ...]] = {}
     for chunk in in_chunks(paper_keys):
-        found = (
-            select(changes_table)
-            .where(changes_table.c.paper_id.in_(chunk))
-            .order_by(changes_table.c.id)
-        )
-        for change in _assemble(conn, conn.execute(found).all()):
-            history[change.paper_key] = (*history.get(change.paper_key, ()), change)
+        found = select(changes_table).where(changes_table.c.paper_id.in_(chunk))
+        rows = conn.execute(found.order_by(changes_table.c.id)).all()
+        for change in _assemble(conn, rows):
+            earlier = history.get(change.paper_key, ())
+            history[change.paper_key] = (*earlier, change)
     return history
 
 
@@ -159,21 +172,27 @@ def _write_change(change: StoredChange) -> dict[str, Any]:
 
 
 def _assemble(conn: Connection, rows: Sequence[Row[Any]]) -> list[StoredChange]:
-    keys = {row.version_id for row in rows} | {row.previous_version_id for row in rows} - {None}
+    """Return changes with the texts of before and after."""
+    keys = {row.version_id for row in rows}
+    keys.update(row.previous_version_id for row in rows if row.previous_version_id)
     texts = load_versions(conn, sorted(keys))
-    return [
-        StoredChange(
-            id=row.id,
-            kind=Kind(row.kind),
-            paper=texts[row.version_id],
-            previous=texts[row.previous_version_id] if row.previous_version_id else None,
-            fields=tuple(row.fields.split()),
-            run_id=row.run_id,
-            found_at=row.found_at,
-            paper_key=row.paper_id,
-            text_key=row.version_id,
-            previous_key=row.previous_version_id or 0,
-            announced_on=row.announced_on,
-        )
-        for row in rows
-    ]
+    return [_read_change(row, texts) for row in rows]
+
+
+def _read_change(row: Row[Any], texts: Mapping[int, Paper]) -> StoredChange:
+    previous = None
+    if row.previous_version_id:
+        previous = texts[row.previous_version_id]
+    return StoredChange(
+        id=row.id,
+        kind=Kind(row.kind),
+        paper=texts[row.version_id],
+        previous=previous,
+        fields=tuple(row.fields.split()),
+        run_id=row.run_id,
+        found_at=row.found_at,
+        paper_key=row.paper_id,
+        text_key=row.version_id,
+        previous_key=row.previous_version_id or 0,
+        announced_on=row.announced_on,
+    )

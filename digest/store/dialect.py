@@ -1,8 +1,9 @@
-"""Says where SQLite and PostgreSQL differ, how the latter is reached, and how values and lists are packed.
+"""Says where SQLite and PostgreSQL differ, how the latter is reached, and how values are packed.
 
-PostgreSQL ends statements, lock waits and forgotten transactions, and the kernels on both sides notice a peer that
-acknowledges nothing.
-Row locks need no word here: `with_for_update` says nothing on SQLite, whose writers come one at a time.
+PostgreSQL ends statements, lock waits and forgotten transactions, and the kernels on both sides
+notice a peer that acknowledges nothing.
+Row locks need no word here: `with_for_update` says nothing on SQLite, whose writers come one at a
+time.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from digest import __version__
 from digest.model.errors import ConfigurationError, StoreError
+from digest.model.said import Said
 
 if TYPE_CHECKING:
     from psycopg import Connection as Session  # an extra: SQLite works without
@@ -79,14 +81,19 @@ CONNECTION: dict[str, str] = {
     "keepalives_count": "3",
     "tcp_user_timeout": "20000",
 }
-"""What libpq gets unless the URL says otherwise (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+"""What libpq gets unless the URL says otherwise.
+
+See https://www.postgresql.org/docs/current/libpq-connect.html.
+"""
 
 SESSION: dict[str, str] = {
     "synchronous_commit": "on",  # what was sent and forgotten would be sent again
-    "statement_timeout": "30s",  # ours take milliseconds; the longest, over millions of rows, seconds
+    "statement_timeout": "30s",  # ours take milliseconds; over millions of rows, seconds
     "lock_timeout": "20s",  # longer than anybody lawfully holds a row, shorter than a claim's lease
-    "idle_in_transaction_session_timeout": "120s",  # matching a large batch thinks in between, but not so long
-    "tcp_keepalives_idle": "15",  # the server's side: a client that is gone must not go on holding its locks
+    # Matching a large batch thinks in between, but not so long.
+    "idle_in_transaction_session_timeout": "120s",
+    # The server's side: a client that is gone must not go on holding its locks.
+    "tcp_keepalives_idle": "15",
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
     "tcp_user_timeout": "20000",
@@ -123,10 +130,14 @@ def later(one: ColumnElement[Any], other: ColumnElement[Any]) -> ColumnElement[A
 
 
 def dialect_insert(conn: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that can say what happens on a conflict, in the words of this connection's database."""
+    """Return an INSERT that can say what happens on a conflict.
+
+    It is in the words of this connection's database.
+    """
     if conn.dialect.name == "sqlite":
         return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a tenth of the start of a command on SQLite
+    # A tenth of the start of a command on SQLite, which needs none of it.
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415
 
     return postgresql.insert(table)
 
@@ -144,12 +155,18 @@ def upsert(
 
 
 def make_storable(text: str) -> str:
-    """Return a text that others wrote as every database takes it: without NUL and without halves of characters."""
+    """Return a text that others wrote as every database takes it.
+
+    It has no NUL, and no halves of characters.
+    """
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
 class Keys(TypeDecorator[Collection[int]]):
-    """Several keys in one parameter: the statement is the same however many there are, and is prepared once."""
+    """Several keys in one parameter.
+
+    The statement is the same however many there are, and is prepared once.
+    """
 
     impl = Text
     cache_ok = True
@@ -179,14 +196,22 @@ def is_among(key: ColumnElement[int], name: str) -> ColumnElement[bool]:
 
 
 @compiles(_is_among, "sqlite")
-def _is_among_listed(element: _is_among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    key, keys = (compiler.process(part, **options) for part in element.clauses)
+def _is_among_listed(
+    element: _is_among,
+    compiler: SQLCompiler,
+    **options: Any,  # noqa: ANN401 - SQLAlchemy's hook
+) -> str:
+    key, keys = [compiler.process(part, **options) for part in element.clauses]
     return f"{key} IN (SELECT value FROM json_each({keys}))"
 
 
 @compiles(_is_among, "postgresql")
-def _is_among_array(element: _is_among, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's hook
-    key, keys = (compiler.process(part, **options) for part in element.clauses)
+def _is_among_array(
+    element: _is_among,
+    compiler: SQLCompiler,
+    **options: Any,  # noqa: ANN401 - SQLAlchemy's hook
+) -> str:
+    key, keys = [compiler.process(part, **options) for part in element.clauses]
     return f"{key} = ANY ({keys})"
 
 
@@ -209,10 +234,14 @@ def in_chunks(values: Iterable[T]) -> Iterator[list[T]]:
 def select_by(
     conn: Connection, found: Select[Any], column: ColumnElement[Any], values: Iterable[Any]
 ) -> list[Row[Any]]:
-    """Return the rows of a query in which a column has one of these values, however many they are."""
-    return [
-        row for chunk in in_chunks(values) for row in conn.execute(found.where(column.in_(chunk)))
-    ]
+    """Return the rows of a query in which a column has one of some values.
+
+    It doesn't matter how many values there are.
+    """
+    rows: list[Row[Any]] = []
+    for chunk in in_chunks(values):
+        rows.extend(conn.execute(found.where(column.in_(chunk))))
+    return rows
 
 
 def pack(ids: Iterable[int]) -> bytes:
@@ -259,34 +288,41 @@ def _connect(
 ) -> Session[Any]:
     import psycopg  # noqa: PLC0415 - an extra: SQLite works without
 
-    settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
-    session = psycopg.connect(
-        *arguments,
-        **{
-            **CONNECTION,
-            "application_name": f"digest {__version__} ({os.getpid()})",
-            **named,
-            "options": f"{settings} {named.get('options', '')}".rstrip(),
-            "client_encoding": "UTF8",  # whatever the surroundings say
-        },
-    )
-    encoding, name = session.info.parameter_status("server_encoding"), session.info.dbname
+    options = [f"-c {name}={value}" for name, value in SESSION.items()]
+    if named.get("options"):
+        options.append(named["options"])
+    settings = {
+        **CONNECTION,
+        "application_name": f"digest {__version__} ({os.getpid()})",
+        **named,
+        "options": " ".join(options),
+        "client_encoding": "UTF8",  # whatever the surroundings say
+    }
+    session = psycopg.connect(*arguments, **settings)
+    encoding = session.info.parameter_status("server_encoding")
+    name = session.info.dbname
     if encoding not in (None, "UTF8"):  # something in between may keep it to itself
         session.close()
         raise StoreError(
             f"the database {name} has the encoding {encoding}, and Digest needs UTF8",
-            hint="Make another with `createdb -E UTF8 -T template0 NAME`, and name it in url under [store].",
+            hint="Make another with `createdb -E UTF8 -T template0 NAME`, and name it in url under"
+            " [store].",
         )
     return session
 
 
 def _leave_standby(context: ExceptionContext) -> None:
-    """Drop every connection to a server that takes no writes any more, so that the primary is found again."""
-    wants_to_write = (
-        context.connection is None
-        or not context.connection.get_execution_options().get("postgresql_readonly")
-    )
-    if wants_to_write and getattr(context.original_exception, "sqlstate", None) == _READ_ONLY:
+    """Drop every connection to a server that takes no writes any more.
+
+    So the primary is found again.
+    """
+    if getattr(context.original_exception, "sqlstate", None) != _READ_ONLY:
+        return
+    wants_to_write = True
+    if context.connection is not None:
+        options = context.connection.get_execution_options()
+        wants_to_write = not options.get("postgresql_readonly")
+    if wants_to_write:
         context.is_disconnect = True
 
 
@@ -300,7 +336,7 @@ metadata = MetaData(
 )
 
 
-def table(name: str, *parts: SchemaItem, **options: Any) -> Table:  # noqa: ANN401 - Table's own options
+def table(name: str, *parts: SchemaItem, **options: Any) -> Table:  # noqa: ANN401 - Table's own
     """Return a table of ours."""
     return Table(name, metadata, *parts, **options)
 
@@ -328,6 +364,23 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+class Sayings(TypeDecorator[Said]):
+    """What is said, by its code and arguments; "" for nothing."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Said | None, dialect: Dialect) -> str | None:
+        """Return what the driver stores: JSON, of texts that every database takes."""
+        del dialect  # both store the same
+        return None if value is None else value.change_texts(make_storable).dump()
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Said | None:
+        """Return what was stored."""
+        del dialect
+        return None if value is None else Said.parse(value)
+
+
 def key(**options: Any) -> Column[int]:  # noqa: ANN401 - those of Column
     """Return the primary key `id`, numbered by the database; with `autoincrement=False` by us."""
     return Column("id", Big, primary_key=True, **options)
@@ -338,7 +391,7 @@ def name_key(name: str) -> Column[str]:
     return Column(name, Text, primary_key=True)
 
 
-def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401 - Column's own options
+def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401
     """Return a foreign key to another table's `id`."""
     return Column(name, Big, ForeignKey(target), **{"nullable": False, **options})
 
@@ -352,6 +405,7 @@ def _columns(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any typ
 
 # What makes a column by its name, not NULL unless its options say so.
 text = _columns(Text)
+said = _columns(Sayings)
 flag = _columns(Boolean)
 blob = _columns(LargeBinary)
 json_columns = _columns(JSON)

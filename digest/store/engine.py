@@ -56,7 +56,10 @@ from digest.store.dialect import (
 from digest.store.schema import gate, installation, marks
 
 _OURS = (IntegrityError, ProgrammingError)
-"""A broken constraint or statement is a mistake of the code, never of the database: it is not explained away."""
+"""A broken constraint or statement is a mistake of the code, never of the database.
+
+It is not explained away.
+"""
 
 _BUSY = (
     "database is locked",
@@ -71,7 +74,10 @@ _MAKE_ROOM = (
     "Make room on its disk. Nothing stored is lost. Running processes then continue by themselves."
 )
 _ROOM = 65_536
-"""Bytes without which SQLite can't so much as open a database, and often says something else than that."""
+"""Bytes without which SQLite can't so much as open a database.
+
+It often says something else than that.
+"""
 
 _MADE_BEFORE = (
     "If it was made before the first release, move the file away: `digest run` makes it anew."
@@ -82,11 +88,15 @@ _HINTS = {
     "no space left": _MAKE_ROOM,
     "readonly": "Make the file, its folder and its disk writable for this account.",
     "read-only": "Connect to the primary, or end its read-only mode.",
-    "unable to open": "Check that the folder is there and writable for this account, and that its disk has room.",
+    "unable to open": (
+        "Check that the folder is there and writable for this account, and that its disk has room."
+    ),
     "not a database": "The file holds something else; change url under [store] in digest.toml.",
     "no such column": _MADE_BEFORE,
     "malformed": "Restore the latest backup: the file is damaged.",
-    "disk i/o": "Check the disk and its free space. If the file is damaged, restore the latest backup.",
+    "disk i/o": (
+        "Check the disk and its free space. If the file is damaged, restore the latest backup."
+    ),
     "password": "Check the name and the password in url under [store].",
     "does not exist": "Create the database, or change url under [store].",
     "connection": "Check that the server is up and can be reached from here.",
@@ -106,11 +116,14 @@ _WRITE_LOCK = 30.0
 """Seconds a thread waits for another of its process that writes to the same SQLite file."""
 
 _MODE_ATTEMPTS = 5
-"""That many processes may start on a new file at the same moment before one sees that it is locked."""
+"""That many processes may start on a new file at once before one sees that it is locked."""
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-"""Revisions are numbered files in `versions`, one after the other, and change a database that is there. A new one
-gets the tables of `schema` as they are, marked with the newest revision."""
+"""Revisions are numbered files in `versions`, one after the other.
+
+They change a database that is there. A new one gets the tables of `schema` as they are, marked
+with the newest revision.
+"""
 
 _LOCK_KEY = 0x64696765
 """PostgreSQL's advisory lock under which migrations run; any number that nobody else uses."""
@@ -124,9 +137,10 @@ GATE = "arxiv"
 
 @contextmanager
 def explaining(where: str, path: Path | None = None) -> Iterator[None]:
-    """Turn errors of the database at an address, or in a file, inside the block, into errors that say what to do.
+    """Turn errors of the database inside the block into errors that say what to do.
 
-    What somebody else holds is `StoreBusy`: the same may pass later.
+    It is at an address, or in a file. What somebody else holds is `StoreBusy`: the same may pass
+    later.
     """
     try:
         yield
@@ -141,7 +155,10 @@ def explaining(where: str, path: Path | None = None) -> Iterator[None]:
 
 
 def explain_file(what: str, error: OSError) -> StoreError:
-    """Return the error that says what to do about a file, named with its path, which can't be written."""
+    """Return the error that says what to do about a file which can't be written.
+
+    `what` names it with its path.
+    """
     hint = "Check that its folder is writable for this account, and that its disk has room."
     return StoreError(f"{what} can't be written: {error.strerror}", hint=hint)
 
@@ -154,25 +171,37 @@ def is_busy(error: DBAPIError) -> bool:
 
 def _explain(error: DatabaseError | InterfaceError, where: str, path: Path | None) -> StoreError:
     said = " ".join(str(error.orig).split())
-    lowered = said.lower()
     if is_busy(error):
         return StoreBusy(
             f"the database {where} is busy, or locked by another process: {said}",
             hint="Try again. If it lasts, find the process that locks it, or what slows it down.",
         )
-    if path is not None and path.parent.is_dir() and shutil.disk_usage(path.parent).free < _ROOM:
+    if path is not None and _has_no_room(path.parent):
         return StoreError(
             f"the database {where} can't be used, its disk is full: {said}", hint=_MAKE_ROOM
         )
-    hint = next((hint for sign, hint in _HINTS.items() if sign in lowered), "")
-    return StoreError(f"the database {where} can't be used: {said}", hint=hint)
+    return StoreError(f"the database {where} can't be used: {said}", hint=_find_hint(said))
+
+
+def _has_no_room(folder: Path) -> bool:
+    return folder.is_dir() and shutil.disk_usage(folder).free < _ROOM
+
+
+def _find_hint(said: str) -> str:
+    """Return what to do about an error of a database; "" if nobody knows."""
+    lowered = said.lower()
+    for sign, hint in _HINTS.items():
+        if sign in lowered:
+            return hint
+    return ""
 
 
 class Store:
     """An open database. Close it when done.
 
-    `path` is the SQLite file itself, whatever links led to it: what lies beside it is the same for everybody who
-    works on it. None on PostgreSQL. `before_write` is called before each transaction that writes; it may refuse.
+    `path` is the SQLite file itself, whatever links led to it: what lies beside it is the same for
+    everybody who works on it. None on PostgreSQL. `before_write` is called before each transaction
+    that writes; it may refuse.
     """
 
     before_write: Callable[[], None] | None = None
@@ -180,11 +209,16 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.dialect = engine.dialect.name
-        shown = engine.url.set(drivername=self.dialect).difference_update_query(_SECRETS)
+        url = engine.url.set(drivername=self.dialect)
+        shown = url.difference_update_query(_SECRETS)
         self.url_masked = shown.render_as_string(hide_password=True)
-        self.path = Path(engine.url.database or "").resolve() if self.dialect == "sqlite" else None
-        self._file = None if self.path is None else _identify(self.path)
-        self._turn = None if self.path is None else threading.Lock()
+        self.path: Path | None = None
+        self._file: tuple[int, int] | None = None
+        self._turn: threading.Lock | None = None
+        if self.dialect == "sqlite":
+            self.path = Path(url.database or "").resolve()
+            self._file = _identify(self.path)
+            self._turn = threading.Lock()
 
     def reopen(self) -> None:
         """Take the file that is at its path now for the database."""
@@ -195,7 +229,8 @@ class Store:
     def begin(self, *, is_allowed: bool = False) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back if anything is raised.
 
-        If `is_allowed`, `before_write` is not asked. Raise `StoreBusy` if somebody else writes for too long.
+        If `is_allowed`, `before_write` is not asked. Raise `StoreBusy` if somebody else writes for
+        too long.
         """
         if self.before_write is not None and not is_allowed:
             self.before_write()
@@ -210,13 +245,17 @@ class Store:
 
     @contextmanager
     def _lock_writes(self) -> Iterator[None]:
-        """Let one thread at a time write to a SQLite file, and wake the next: SQLite looks only now and then."""
+        """Let one thread at a time write to a SQLite file, and wake the next.
+
+        SQLite itself looks only now and then.
+        """
         if self._turn is None:
             yield
             return
         if not self._turn.acquire(timeout=_WRITE_LOCK):
             raise StoreBusy(
-                f"another part of this process has been writing to {self.path} for {_WRITE_LOCK:.0f} s"
+                f"another part of this process has been writing to {self.path}"
+                f" for {_WRITE_LOCK:.0f} s"
             )
         try:
             yield
@@ -224,7 +263,10 @@ class Store:
             self._turn.release()
 
     def check_file(self) -> None:
-        """See that SQLite's file is still the one that was opened: what is written to another is lost."""
+        """See that SQLite's file is still the one that was opened.
+
+        What is written to another is lost.
+        """
         if self.path is None:
             return
         try:
@@ -236,7 +278,8 @@ class Store:
         if not is_same:
             raise StoreError(
                 f"the database {self.path} was deleted or replaced while it was in use",
-                hint="Put back the one that belongs there, or `digest db restore` a backup, and start again.",
+                hint="Put back the one that belongs there, or `digest db restore` a backup, and"
+                " start again.",
             )
 
     @contextmanager
@@ -259,8 +302,8 @@ class Store:
 def open_store(url: str, *, create: bool = False, pool: int = POOL) -> Store:
     """Open the database at a URL, `sqlite:///path` or `postgresql://user@host/name`.
 
-    With `create`, tables are made if there are none (a SQLite file is made readable by its owner only). Raise
-    `SchemaMismatch` if they are older than this release, or newer.
+    With `create`, tables are made if there are none (a SQLite file is made readable by its owner
+    only). Raise `SchemaMismatch` if they are older than this release, or newer.
     """
     store = connect(url, create=create, pool=pool)
     try:
@@ -296,7 +339,7 @@ def _read_url(url: str) -> URL:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
         raise ConfigurationError("the database's url can't be understood", hint=hint) from error
-    name = parsed.drivername.partition("+")[0]
+    name, *_driver = parsed.drivername.split("+")
     if name not in ("sqlite", "postgresql", "postgres"):
         raise ConfigurationError(f"{name!r} is not a database that Digest can use", hint=hint)
     if name == "sqlite" and parsed.database in (None, "", ":memory:"):
@@ -352,7 +395,8 @@ def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
             if found != wanted:
                 raise StoreError(  # noqa: TRY301 - whatever ends it, the connection is closed below
                     f"SQLite keeps {name} at {found!r} where {wanted!r} is needed",
-                    hint="Keep the database on a local disk: network file systems can't share its journal.",
+                    hint="Keep the database on a local disk: network file systems can't share its"
+                    " journal.",
                 )
     except BaseException:
         connection.close()  # SQLAlchemy 2.0 leaves it open until garbage is collected
@@ -360,7 +404,10 @@ def _set_sqlite_modes(connection: SqliteConnection, _: object = None) -> None:
 
 
 def _set_mode(connection: SqliteConnection, statement: str) -> None:
-    """Set a mode, waiting for others who do: SQLite itself does not wait while the journal's is switched."""
+    """Set a mode, waiting for others who do.
+
+    SQLite itself does not wait while the journal's is switched.
+    """
     for _ in range(_MODE_ATTEMPTS):
         try:
             connection.execute(statement).close()
@@ -375,7 +422,10 @@ def _set_mode(connection: SqliteConnection, statement: str) -> None:
 
 
 def _begin_sqlite(conn: Connection) -> None:
-    """Take the write lock at once, so that nothing read in a transaction can change before it writes."""
+    """Take the write lock at once.
+
+    So nothing read in a transaction can change before it writes.
+    """
     is_reading = conn.get_execution_options().get("is_reading", False)
     conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
@@ -386,7 +436,10 @@ _revision_table = table("alembic_version", column("version_num", Text))
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """What a migration did: the revision `before` ("" for an empty database), that `after`, the copy it `kept`."""
+    """What a migration did: the revision `before`, that `after`, and the copy it `kept`.
+
+    `before` is "" for an empty database.
+    """
 
     before: str
     after: str
@@ -412,7 +465,10 @@ def current_revision(conn: Connection) -> str:
 
 
 def check_revision(revision: str, where: str) -> None:
-    """Refuse, by `SchemaMismatch`, tables that are older than this release, too new, or not there at all."""
+    """Refuse, by `SchemaMismatch`, tables that are not this release's.
+
+    They are older or newer, or not there at all.
+    """
     head = head_revision()
     if revision == head:
         return
@@ -421,14 +477,17 @@ def check_revision(revision: str, where: str) -> None:
             f"the database {where} has no tables yet", hint="`digest run` makes them."
         )
     if revision in known_revisions():
-        raise SchemaMismatch(
-            f"the database {where} is at revision {revision}, this release needs {head}",
-            hint="Stop Digest, then run `digest db migrate`: it keeps a copy of the file first."
-            if where.startswith("sqlite")
-            else "Make a backup with pg_dump, then run `digest db migrate`. Other processes may go on meanwhile.",
+        hint = (
+            "Make a backup with pg_dump, then run `digest db migrate`. Other processes may go on"
+            " meanwhile."
         )
+        if where.startswith("sqlite"):
+            hint = "Stop Digest, then run `digest db migrate`: it keeps a copy of the file first."
+        said = f"the database {where} is at revision {revision}, this release needs {head}"
+        raise SchemaMismatch(said, hint=hint)
     raise SchemaMismatch(
-        f"the database {where} is at revision {revision}, which is newer than this release's {head}",
+        f"the database {where} is at revision {revision}, which is newer than this release's"
+        f" {head}",
         hint="Install the release that wrote it, or a later one, or restore a backup made before.",
     )
 
@@ -436,8 +495,8 @@ def check_revision(revision: str, where: str) -> None:
 def upgrade(store: Store) -> MigrationReport:
     """Bring a database to this release's schema, in one transaction and under a lock.
 
-    Raise `SchemaMismatch` if a newer release wrote it, `StoreBusy` if others use its tables so much that they
-    can't be changed.
+    Raise `SchemaMismatch` if a newer release wrote it, `StoreBusy` if others use its tables so much
+    that they can't be changed.
     """
     with store.begin() as conn:
         if store.dialect == "postgresql":
@@ -458,7 +517,8 @@ def upgrade(store: Store) -> MigrationReport:
                 raise
             raise StoreError(
                 f"the tables of {store.url_masked} can't be updated: {error.orig}",
-                hint="Nothing was changed. Check whether another application has tables of the same names there.",
+                hint="Nothing was changed. Check whether another application has tables of the same"
+                " names there.",
             ) from error
         return MigrationReport(before, current_revision(conn))
 
@@ -467,30 +527,34 @@ def _make_tables(conn: Connection) -> None:
     for made in metadata.sorted_tables:
         conn.execute(CreateTable(made))
         for index in made.indexes:
-            where = f" WHERE {index.info['where']}" if "where" in index.info else ""
-            conn.execute(text(f"{CreateIndex(index).compile(conn)}{where}"))
+            statement = str(CreateIndex(index).compile(conn))
+            if "where" in index.info:
+                statement += f" WHERE {index.info['where']}"
+            conn.execute(text(statement))
     if conn.dialect.name == "postgresql":
-        # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for days only.
+        # Compressing a mail of 90 KB takes 1.5 ms before it can go out, and bodies are kept for
+        # days only.
         conn.execute(text("ALTER TABLE deliveries ALTER COLUMN body SET STORAGE EXTERNAL"))
-    conn.execute(
-        insert(marks), [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")]
-    )
+    first_marks = [{"name": name, "value": 0} for name in ("changes", "matched", "forgotten")]
+    conn.execute(insert(marks), first_marks)
     insert_gate(conn)
+    secret = secrets.token_urlsafe(32)
     made_at = SystemClock().now()
-    conn.execute(
-        insert(installation).values(id=1, secret=secrets.token_urlsafe(32), created_at=made_at)
-    )
+    conn.execute(insert(installation).values(id=1, secret=secret, created_at=made_at))
 
 
 def insert_gate(conn: Connection) -> None:
     """Make the gate's row, if it is not there yet."""
-    row = dict.fromkeys(gate.c.keys(), 0) | {"name": GATE, "holder": "", "breaker_reason": ""}
-    conn.execute(dialect_insert(conn, gate).on_conflict_do_nothing(index_elements=["name"]), row)
+    row: dict[str, Any] = dict.fromkeys(gate.c.keys(), 0)
+    row |= {"name": GATE, "holder": "", "breaker_reason": ""}
+    insertion = dialect_insert(conn, gate)
+    conn.execute(insertion.on_conflict_do_nothing(index_elements=["name"]), row)
 
 
 def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
-    from alembic import command  # noqa: PLC0415 - takes a fifth of a second that most starts don't need
-    from alembic.config import Config  # noqa: PLC0415 - the same
+    # It takes a fifth of a second that most starts don't need.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
@@ -499,7 +563,10 @@ def _run_alembic(conn: Connection, what: Literal["upgrade", "stamp"]) -> None:
 
 
 def check_writable(conn: Connection) -> None:
-    """Ask for each column and do all that a write needs, and change nothing: an error tells what is wrong."""
+    """Ask for each column and do all that a write needs, and change nothing.
+
+    An error tells what is wrong.
+    """
     for made in metadata.sorted_tables:
         conn.execute(select(made).limit(0))
     conn.execute(update(installation).where(false()).values(sent_until=None))

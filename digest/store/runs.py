@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import date, datetime, timedelta
 from hashlib import sha256
 from itertools import takewhile
@@ -13,18 +13,22 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
+    Select,
+    Table,
+    and_,
     delete,
     func,
     insert,
     not_,
     or_,
     select,
-    true,
     update,
 )
 
 from digest.model.papers import ArxivId
 from digest.model.polls import LastChecks, PollSummary, RequestLog, RunOutcome, Source
+from digest.model.said import Said, Saying
 from digest.store.dialect import dialect_insert, in_chunks
 from digest.store.gate import is_current
 from digest.store.papers import MATCHED, STORED, load_mark
@@ -33,8 +37,11 @@ from digest.store.workers import is_living
 
 _NAMED = re.compile(rb"(?:oai:arXiv\.org:|arxiv\.org/abs/)([!-;=-~]{1,40}?)(?:v\d+)?<")
 
-ABANDONED = "the process ended before the run did"
-"""The failure of a run whose process died: it says nothing of arXiv, so nobody need wait because of it."""
+ABANDONED = Said.of(Saying.CHECK_ABANDONED)
+"""The failure of a run whose process died.
+
+It says nothing of arXiv, so nobody need wait because of it.
+"""
 
 _COMPLETE = (RunOutcome.COMPLETE, RunOutcome.EMPTY)
 _FAILED = (RunOutcome.FAILED, RunOutcome.PARTIAL)
@@ -54,21 +61,21 @@ def quarantine_entries(
     *,
     readable: Iterable[ArxivId] = (),
 ) -> None:
-    """Set aside entries that could not be read: their place on the page, what is wrong, and their beginning.
+    """Set aside entries that could not be read: their place on the page, what is wrong, the start.
 
-    Each is there once, by the id in it or else by its bytes, until it is among those that could be read.
+    Each is there once, by the id in it or else by its bytes, until it is among those that could be
+    read.
     """
     rows = {}
     for place, error, snippet in entries:
-        found = _NAMED.search(snippet)
-        name = found[1].decode() if found else sha256(snippet).hexdigest()
+        name = _name_entry(snippet)
         rows[name] = {"position": place, "error": error, "snippet": snippet, "name": name}
-    for chunk in in_chunks([*map(str, readable), *rows]):
+    seen_again = [*map(str, readable), *rows]
+    for chunk in in_chunks(seen_again):
         conn.execute(delete(quarantine).where(quarantine.c.name.in_(chunk)))
     if rows:
-        conn.execute(
-            insert(quarantine).values(run_id=run_id, page=page, seen_at=at), [*rows.values()]
-        )
+        set_aside = insert(quarantine).values(run_id=run_id, page=page, seen_at=at)
+        conn.execute(set_aside, list(rows.values()))
 
 
 def log_request(conn: Connection, request: Mapping[str, object]) -> None:
@@ -86,7 +93,7 @@ class PollRun:
         total: how many papers arXiv said there are; None if it did not.
         new: papers announced for the first time; none in a source's first check.
         is_bootstrap: the source's first check: nothing it found is new.
-        failure: why it is not complete, "" if it is; `reader_message` says it to readers.
+        failure: why it is not complete, nothing if it is; `reader_message` says it to readers.
         lookback: days it was to reach back after the last complete check, or before its own start.
         next_token: asks for the page after the last one stored; "" if there is none.
     """
@@ -105,7 +112,7 @@ class PollRun:
     changed: int
     highest_id: str
     is_bootstrap: bool
-    failure: str
+    failure: Said
     requests: int = 0
     lookback: int = 0
     next_token: str = ""
@@ -119,7 +126,15 @@ class PollRun:
     @property
     def has_failed(self) -> bool:
         """Whether it ended before it had seen everything."""
-        return self.outcome in (RunOutcome.FAILED, RunOutcome.PARTIAL)
+        return self.outcome in _FAILED
+
+
+def _name_entry(snippet: bytes) -> str:
+    """Return the id in an entry that can't be read, or else the hash of its bytes."""
+    found = _NAMED.search(snippet)
+    if found:
+        return found[1].decode()
+    return sha256(snippet).hexdigest()
 
 
 def start_run(
@@ -134,19 +149,23 @@ def start_run(
 
     `owner` is the worker whose signs of life keep it; for the other columns see `PollRun`.
     """
-    row = {
-        "source": source,
-        "started_at": at,
-        "query_key": query_key,
-        "outcome": RunOutcome.RUNNING,
-    }
+    row = {"source": source, "query_key": query_key, "started_at": at}
+    row["outcome"] = RunOutcome.RUNNING
     begin = insert(poll_runs).values(row | begun)
     return int(conn.execute(begin.returning(poll_runs.c.id)).scalar_one())
 
 
-def note_progress(conn: Connection, run_id: int, **figures: Any) -> None:  # noqa: ANN401 - any column's
-    """Keep how far a run has come, in the transaction that stores its page; figures are sums so far."""
-    conn.execute(update(poll_runs).where(poll_runs.c.id == run_id).values(**figures))
+def note_progress(
+    conn: Connection,
+    run_id: int,
+    **figures: Any,  # noqa: ANN401 - any column's
+) -> None:
+    """Keep how far a run has come, in the transaction that stores its page.
+
+    Figures are sums so far.
+    """
+    progress = update(poll_runs).where(poll_runs.c.id == run_id)
+    conn.execute(progress.values(**figures))
 
 
 def finish_run(
@@ -158,36 +177,43 @@ def finish_run(
     **figures: Any,  # noqa: ANN401 - any column's
 ) -> bool:
     """End a run, with the figures of `PollRun`; return False if it had been given up meanwhile."""
-    finish = (
-        update(poll_runs)
-        .where(poll_runs.c.id == run_id, poll_runs.c.outcome == RunOutcome.RUNNING)
-        .values(finished_at=at, outcome=RunOutcome(outcome), **figures)
-    )
-    return conn.execute(finish).rowcount == 1
+    run = poll_runs.c
+    finish = update(poll_runs).where(run.id == run_id, run.outcome == RunOutcome.RUNNING)
+    ended = {"finished_at": at, "outcome": RunOutcome(outcome)}
+    return conn.execute(finish.values(ended | figures)).rowcount == 1
+
+
+def _select_latest(table: Table, read_as: type, limit: int) -> Select[tuple[Any, ...]]:
+    """Return the query for the last rows of a table, as a dataclass with its columns reads them."""
+    columns = [table.c[field.name] for field in fields(read_as)]
+    newest_first = select(*columns).order_by(table.c.id.desc())
+    return newest_first.limit(limit)
 
 
 def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10) -> list[PollRun]:
     """Return the latest runs, newest first; of one source only if it is named."""
-    columns = (poll_runs.c[name] for name in PollRun.__dataclass_fields__)
-    found = select(*columns).order_by(poll_runs.c.id.desc()).limit(limit)
+    found = _select_latest(poll_runs, PollRun, limit)
     if source is not None:
         found = found.where(poll_runs.c.source == source)
-    return [
-        PollRun(**{**row, "outcome": RunOutcome(row["outcome"])})
-        for row in conn.execute(found).mappings()
-    ]
+    runs = []
+    for row in conn.execute(found).mappings():
+        outcome = RunOutcome(row["outcome"])
+        runs.append(PollRun(**{**row, "outcome": outcome}))
+    return runs
 
 
 def load_first_start(conn: Connection) -> datetime | None:
     """Return when arXiv was first asked, with or without success (UTC); None for never."""
-    return conn.execute(select(poll_runs.c.started_at).order_by(poll_runs.c.id).limit(1)).scalar()
+    run = poll_runs.c
+    earliest_first = select(run.started_at).order_by(run.id)
+    return conn.execute(earliest_first.limit(1)).scalar()
 
 
 def load_last_start(conn: Connection) -> datetime | None:
     """Return when arXiv was asked last, with or without success (UTC); None for never."""
-    return conn.execute(
-        select(poll_runs.c.started_at).order_by(poll_runs.c.id.desc()).limit(1)
-    ).scalar()
+    run = poll_runs.c
+    latest_first = select(run.started_at).order_by(run.id.desc())
+    return conn.execute(latest_first.limit(1)).scalar()
 
 
 def load_last_check(conn: Connection) -> int:
@@ -195,124 +221,131 @@ def load_last_check(conn: Connection) -> int:
 
     While what it found is not matched, it counts as under way.
     """
-    if load_mark(conn, MATCHED) < load_mark(conn, STORED):
+    stored = load_mark(conn, STORED)
+    matched = load_mark(conn, MATCHED)
+    if matched < stored:
         return 0
-    ended = poll_runs.c.finished_at.is_not(None)
-    newest = select(poll_runs.c.id).where(ended).order_by(poll_runs.c.id.desc()).limit(1)
-    return int(conn.execute(newest).scalar() or 0)
+    run = poll_runs.c
+    ended = select(run.id).where(run.finished_at.is_not(None))
+    newest_first = ended.order_by(run.id.desc())
+    return int(conn.execute(newest_first.limit(1)).scalar() or 0)
+
+
+def _is_complete(source: str) -> ColumnElement[bool]:
+    """Whether a run is a complete check of a source."""
+    return and_(poll_runs.c.source == source, poll_runs.c.outcome.in_(_COMPLETE))
 
 
 def load_recent_polls(conn: Connection, source: str, now: datetime) -> list[PollSummary]:
     """Return the finished runs of a source of the last four days.
 
-    After a longer pause also those since the last complete one, which shows how far arXiv had come by then.
+    After a longer pause also those since the last complete one, which shows how far arXiv had come
+    by then.
     """
-    before = select(func.max(poll_runs.c.finished_at)).where(
-        poll_runs.c.source == source,
-        poll_runs.c.outcome.in_(_COMPLETE),
-        poll_runs.c.finished_at < now - _RECENT,
-    )
-    return load_polls_since(conn, source, conn.execute(before).scalar() or now - _RECENT)
+    finished_at = poll_runs.c.finished_at
+    is_old = finished_at < now - _RECENT
+    before = select(func.max(finished_at)).where(_is_complete(source), is_old)
+    since = conn.execute(before).scalar() or now - _RECENT
+    return load_polls_since(conn, source, since)
 
 
 def load_polls_since(conn: Connection, source: str, since: datetime) -> list[PollSummary]:
     """Return the runs of a source that have finished since a moment (UTC), oldest first."""
-    found = select(poll_runs).where(poll_runs.c.source == source, poll_runs.c.finished_at >= since)
-    return [
-        PollSummary(
-            source=row.source,
-            started_at=row.started_at,
-            finished_at=row.finished_at,
-            is_complete=row.outcome in _COMPLETE,
-            papers=row.papers,
-            failure=row.failure,
-            reader_message=row.reader_message,
-            highest=ArxivId.parse(row.highest_id).announcement_order if row.highest_id else (0, 0),
-        )
-        for row in conn.execute(found.order_by(poll_runs.c.id))
-    ]
+    run = poll_runs.c
+    found = select(poll_runs).where(run.source == source, run.finished_at >= since)
+    oldest_first = found.order_by(run.id)
+    return [_summarize(row) for row in conn.execute(oldest_first)]
+
+
+def _summarize(row: Row[Any]) -> PollSummary:
+    highest = (0, 0)
+    if row.highest_id:
+        highest = ArxivId.parse(row.highest_id).announcement_order
+    return PollSummary(
+        source=row.source,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        is_complete=row.outcome in _COMPLETE,
+        papers=row.papers,
+        failure=row.failure,
+        reader_message=row.reader_message,
+        highest=highest,
+    )
 
 
 def load_last_reaching(conn: Connection, source: str, lookback: int) -> datetime | None:
     """Return when the last complete run started (UTC) that reached back that many days or more."""
-    latest = select(func.max(poll_runs.c.started_at)).where(
-        poll_runs.c.source == source,
-        poll_runs.c.outcome.in_(_COMPLETE),
-        poll_runs.c.lookback >= lookback,
-    )
+    run = poll_runs.c
+    found = select(func.max(run.started_at)).where(_is_complete(source))
+    latest = found.where(run.lookback >= lookback)
     return conn.execute(latest).scalar()
 
 
 def load_last_total(conn: Connection, source: str) -> int | None:
-    """Return how many papers arXiv said there were at the last complete check; None if it never did."""
-    latest = (
-        select(poll_runs.c.total)
-        .where(poll_runs.c.source == source, poll_runs.c.outcome.in_(_COMPLETE))
-        .order_by(poll_runs.c.id.desc())
-        .limit(1)
-    )
-    return conn.execute(latest).scalar()
+    """Return how many papers arXiv said there were at the last complete check.
+
+    None if it never did.
+    """
+    run = poll_runs.c
+    complete = select(run.total).where(_is_complete(source))
+    newest_first = complete.order_by(run.id.desc())
+    return conn.execute(newest_first.limit(1)).scalar()
 
 
 def load_last_checks(conn: Connection, source: str) -> LastChecks:
     """Return when a source was last checked, and the outcome.
 
-    Runs whose process died do not count, nor do those that failed during a pause, without a request.
-    New papers of a search do not count: a second check soon after would prove nothing.
+    Runs whose process died do not count, nor do those that failed during a pause, without a
+    request. New papers of a search do not count: a second check soon after would prove nothing.
     """
-    ended = (
-        select(
-            poll_runs.c.outcome, poll_runs.c.finished_at, poll_runs.c.new, poll_runs.c.is_bootstrap
-        )
-        .where(
-            poll_runs.c.source == source,
-            poll_runs.c.finished_at.is_not(None),
-            poll_runs.c.failure != ABANDONED,
-            or_(poll_runs.c.outcome.not_in(_FAILED), poll_runs.c.requests > 0),
-        )
-        .order_by(poll_runs.c.id.desc())
-        .limit(_FAILURES_COUNTED)
-    )
-    rows = conn.execute(ended).all()
-    failed = list(takewhile(lambda row: row.outcome in _FAILED, rows))
-    complete = rows[len(failed)] if len(failed) < len(rows) else None
-    brought_news = (
-        source == Source.HARVEST
-        and complete is not None
-        and complete.new > 0
-        and not complete.is_bootstrap
-    )
-    return LastChecks(
-        complete=load_cursor(conn, source).last_complete_at,
-        failure=failed[0].finished_at if failed else None,
-        failures=len(failed),
-        news=complete.finished_at if complete is not None and brought_news else None,
-    )
+    rows = _load_last_ended(conn, source)
+    failed = list(takewhile(_has_failed, rows))
+    failure = failed[0].finished_at if failed else None
+    news = None
+    if len(failed) < len(rows):
+        complete = rows[len(failed)]
+        brought_news = complete.new > 0 and not complete.is_bootstrap
+        if source == Source.HARVEST and brought_news:
+            news = complete.finished_at
+    last_complete = load_cursor(conn, source).last_complete_at
+    return LastChecks(complete=last_complete, failure=failure, failures=len(failed), news=news)
+
+
+def _load_last_ended(conn: Connection, source: str) -> Sequence[Any]:
+    """Return the last runs of a source that say something of arXiv, newest first."""
+    run = poll_runs.c
+    has_ended = and_(run.finished_at.is_not(None), run.failure != ABANDONED)
+    asked_arxiv = or_(run.outcome.not_in(_FAILED), run.requests > 0)
+    found = select(run.outcome, run.finished_at, run.new, run.is_bootstrap)
+    of_source = found.where(run.source == source, has_ended, asked_arxiv)
+    newest_first = of_source.order_by(run.id.desc())
+    return conn.execute(newest_first.limit(_FAILURES_COUNTED)).all()
+
+
+def _has_failed(row: Row[Any]) -> bool:
+    return row.outcome in _FAILED
 
 
 def abandon_running(conn: Connection, at: datetime) -> int:
     """Fail the runs that a process left unfinished when it died; return how many.
 
-    On SQLite the caller knows itself alone (see `lock_worker`). On PostgreSQL a run is left to its worker for
-    as long as that gives signs of life, also between two requests.
+    On SQLite the caller knows itself alone (see `lock_worker`). On PostgreSQL a run is left to its
+    worker for as long as that gives signs of life, also between two requests.
     """
-    is_left: ColumnElement[bool] = true()
+    run = poll_runs.c
+    abandon = update(poll_runs).where(run.outcome == RunOutcome.RUNNING)
     if conn.dialect.name == "postgresql":
-        is_left = not_(is_living(poll_runs.c.owner))
-    abandon = (
-        update(poll_runs)
-        .where(poll_runs.c.outcome == RunOutcome.RUNNING, is_left)
-        .values(outcome=RunOutcome.FAILED, finished_at=at, failure=ABANDONED)
-    )
-    return conn.execute(abandon).rowcount
+        abandon = abandon.where(not_(is_living(run.owner)))
+    ended = {"outcome": RunOutcome.FAILED, "finished_at": at, "failure": ABANDONED}
+    return conn.execute(abandon.values(ended)).rowcount
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """How far a source has been checked. A source never asked has the cursor of defaults.
 
-    `last_complete_at` and `bootstrapped_at`, of the first, are when those checks started (UTC). `mark_month` and
-    `mark_number` are the announcement order of the newest paper at the first.
+    `last_complete_at` and `bootstrapped_at`, of the first, are when those checks started (UTC).
+    `mark_month` and `mark_number` are the announcement order of the newest paper at the first.
     """
 
     source: str
@@ -340,8 +373,12 @@ def load_cursor(conn: Connection, source: str) -> Cursor:
 
 
 def load_cursors(conn: Connection, source: str) -> dict[str, Cursor]:
-    """Return how far a source has been checked, by query; queries it was never asked for are missing."""
-    rows = conn.execute(select(cursors).where(cursors.c.source == source)).mappings()
+    """Return how far a source has been checked, by query.
+
+    Queries it was never asked for are missing.
+    """
+    found = select(cursors).where(cursors.c.source == source)
+    rows = conn.execute(found).mappings()
     return {row["query_key"]: Cursor(**row) for row in rows}
 
 
@@ -358,37 +395,37 @@ def move_cursor(
 ) -> bool:
     """Record a complete run. A cursor only moves forward; its first move sets the mark, for good.
 
-    `mark` is the announcement order of the newest paper met; only the first complete check's counts. If it
-    `begins`, this counts as the first, also if there was a cursor long ago. Return False, with nothing changed, if
-    a later run was recorded, or the gate has another holder than that of `gate_token` since.
+    `mark` is the announcement order of the newest paper met; only the first complete check's
+    counts. If it `begins`, this counts as the first, also if there was a cursor long ago. Return
+    False, with nothing changed, if a later run was recorded, or the gate has another holder than
+    that of `gate_token` since.
     """
     if gate_token is not None and not is_current(conn, gate_token):
         return False
-    beginning = {"mark_month": mark[0], "mark_number": mark[1], "bootstrapped_at": started_at}
-    first = dialect_insert(conn, cursors).values(source=source, query_key=query_key, **beginning)
+    month, number = mark
+    beginning = {"mark_month": month, "mark_number": number, "bootstrapped_at": started_at}
+    key = {"source": source, "query_key": query_key}
+    last_start = cursors.c.last_complete_at
+    is_older = last_start.is_(None) | (last_start <= started_at)
+    first = dialect_insert(conn, cursors).values(key | beginning)
     if begins:
         first = first.on_conflict_do_update(
-            index_elements=["source", "query_key"], set_=beginning, where=_is_older(started_at)
+            index_elements=list(key), set_=beginning, where=is_older
         )
     else:
-        first = first.on_conflict_do_nothing(index_elements=["source", "query_key"])
+        first = first.on_conflict_do_nothing(index_elements=list(key))
     conn.execute(first)
-    forward = (
-        update(cursors)
-        .where(cursors.c.source == source, cursors.c.query_key == query_key, _is_older(started_at))
-        .values(last_complete_run_id=run_id, last_complete_at=started_at)
-    )
-    return conn.execute(forward).rowcount == 1
-
-
-def _is_older(started_at: datetime) -> ColumnElement[bool]:
-    last = cursors.c.last_complete_at
-    return last.is_(None) | (last <= started_at)
+    is_its_own = and_(cursors.c.source == source, cursors.c.query_key == query_key)
+    forward = update(cursors).where(is_its_own, is_older)
+    moved = forward.values(last_complete_run_id=run_id, last_complete_at=started_at)
+    return conn.execute(moved).rowcount == 1
 
 
 def count_requests(conn: Connection, since: datetime) -> int:
     """Return how many requests to arXiv were made since a moment."""
-    return int(conn.execute(select(func.count()).where(requests.c.at >= since)).scalar_one())
+    recent = select(func.count()).where(requests.c.at >= since)
+    number = conn.execute(recent).scalar_one()
+    return int(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,15 +442,13 @@ class SetAside:
 
 def load_requests(conn: Connection, limit: int) -> list[RequestLog]:
     """Return the latest requests to arXiv, newest first."""
-    columns = (requests.c[name] for name in RequestLog.__dataclass_fields__)
-    latest = select(*columns).order_by(requests.c.id.desc()).limit(limit)
+    latest = _select_latest(requests, RequestLog, limit)
     return [RequestLog(*row) for row in conn.execute(latest)]
 
 
 def load_quarantined(conn: Connection, limit: int) -> list[SetAside]:
     """Return the entries set aside last, newest first."""
-    columns = (quarantine.c[name] for name in SetAside.__dataclass_fields__)
-    latest = select(*columns).order_by(quarantine.c.id.desc()).limit(limit)
+    latest = _select_latest(quarantine, SetAside, limit)
     return [SetAside(*row) for row in conn.execute(latest)]
 
 

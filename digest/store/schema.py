@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, func, select, text
 
+from digest.model.said import NOTHING
 from digest.store import dialect
 
 papers = dialect.table(
@@ -96,7 +97,7 @@ poll_runs = dialect.table(
     dialect.number("changed", default=0),
     dialect.text("highest_id", default=""),
     dialect.flag("is_bootstrap", default=False),
-    dialect.text("failure", default=""),
+    dialect.said("failure", default=NOTHING),
     dialect.text("reader_message", default=""),
     dialect.number("requests", default=0),
     dialect.number("lookback", default=0),
@@ -288,7 +289,7 @@ deliveries = dialect.table(
     dialect.moment("sending_at", nullable=True),
     dialect.text("remote_address"),
     dialect.text("remote_id"),
-    dialect.text("last_error"),
+    dialect.said("last_error"),
     dialect.moment("created_at"),
     dialect.moment("ended_at", nullable=True, index=True),
     dialect.text("share"),
@@ -317,7 +318,7 @@ attempts = dialect.table(
     dialect.moment("started_at"),
     dialect.moment("ended_at", nullable=True),
     dialect.text("outcome"),
-    dialect.text("detail"),
+    dialect.said("detail"),
 )
 
 destination_addresses = dialect.table(
@@ -400,6 +401,14 @@ subscriptions = dialect.table(
     dialect.partial_index("ix_subscriptions_paused", "paused_until", where=PAUSED_SUBSCRIPTION),
     dialect.partial_index("ix_subscriptions_open", "awaits_after", where=OPEN_TURN),
 )
+
+WAITS_FOR_DIGEST = matches.c.digest_id.is_(None) & (
+    matches.c.match_run_id > subscriptions.c.plan_after
+)
+"""Whether a match is in no digest yet and counts for the next one of its subscription."""
+
+PAPERS_MATCHED = func.coalesce(func.sum(matches.c.papers), 0)
+"""How many papers some matches hold."""
 
 subscription_queries = dialect.table(
     "subscription_queries",

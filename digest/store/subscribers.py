@@ -1,4 +1,7 @@
-"""Subscribers: who agreed to get mails, where they go, and who unsubscribed. Unsubscribing beats all else."""
+"""Subscribers: who agreed to get mails, where they go, and who unsubscribed.
+
+Unsubscribing beats all else.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,6 @@ from sqlalchemy import (
     literal,
     not_,
     select,
-    true,
     update,
 )
 
@@ -28,6 +30,8 @@ from digest.model.destinations import Destination, DestinationKind, mail_to, nor
 from digest.model.errors import UsageError
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.numbers import count
+from digest.model.said import NOTHING, Said, Saying
+from digest.model.slots import LetterSlot
 from digest.model.subscriptions import (
     EVERYTHING,
     RETURNS_WITHIN,
@@ -37,6 +41,8 @@ from digest.model.subscriptions import (
 from digest.store.dialect import Moment, dialect_insert, is_among, later, make_storable, upsert
 from digest.store.schema import (
     NEWEST_MATCH_RUN,
+    PAPERS_MATCHED,
+    WAITS_FOR_DIGEST,
     attempts,
     consents,
     deliveries,
@@ -53,17 +59,22 @@ from digest.store.schema import (
 _MAIL = f"{DestinationKind.MAIL}:"
 
 _SETTLED = re.compile(r"[a-z0-9._+-]+@[a-z0-9.-]+", re.ASCII)
-"""Addresses that are in their one spelling already, sound or not; most are, and judging one takes a while."""
+"""Addresses that are in their one spelling already, sound or not.
+
+Most are, and judging one takes a while.
+"""
 
 LETTERS = "(letters)"
-"""The subscription that letters belong to in the outbox. No name in the operator's file has such brackets."""
+"""The subscription that letters belong to in the outbox.
+
+No name in the operator's file has such brackets.
+"""
+
+_LEFT_THIS_OR_ALL = suppressions.c.subscription.in_((literal(EVERYTHING), subscriptions.c.name))
 
 _LEAVE = (
     select(suppressions.c.reason)
-    .where(
-        suppressions.c.destination == deliveries.c.destination,
-        suppressions.c.subscription.in_((literal(EVERYTHING), subscriptions.c.name)),
-    )
+    .where(suppressions.c.destination == deliveries.c.destination, _LEFT_THIS_OR_ALL)
     .order_by(suppressions.c.subscription)
     .limit(1)
     .scalar_subquery()
@@ -100,82 +111,87 @@ _ASKED = (
     )
     .where(deliveries.c.id == bindparam("asked"))
 )
-"""What decides whether a delivery may be sent; built once, since it is asked before every message."""
+"""What decides whether a delivery may be sent.
+
+It is built once, since it is asked before every message.
+"""
 
 REFUSED = "refused in three digests in a row"
 """How an address left that its mail server does not know; `resubscribe` has it written to again."""
 
-HAS_ENDED = "the subscription has ended"
+HAS_ENDED = Said.of(Saying.HAS_ENDED)
 """Why a message is suppressed. If the subscription returns in time, it is sent."""
 
 _RETURNS = f"will only be sent if it is there again within {RETURNS_WITHIN.days} days"
 
 _UNSENT = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.HELD, DeliveryState.DEAD)
-"""Certainly not sent. What is `sending` or `unknown` may be on its way: it is decided when it is next begun."""
+"""Certainly not sent.
+
+What is `sending` or `unknown` may be on its way: it is decided when it is next begun.
+"""
 
 
 def destination_key(destination: Destination | str) -> str:
     """Return a destination as it is stored and compared: a mail address in its one spelling."""
     given = Destination.parse(destination) if isinstance(destination, str) else destination
-    if given.kind is not DestinationKind.MAIL or _SETTLED.fullmatch(given.address):
-        return str(given)
+    written = str(given)
+    if not written.startswith(_MAIL) or _SETTLED.fullmatch(given.address):
+        return written
     try:
-        return str(Destination(given.kind, normalise_address(given.address)))
+        address = normalise_address(given.address)
     except UsageError:
-        return str(
-            Destination(given.kind, given.address.casefold())
-        )  # odd, and all the same somebody's
+        address = given.address.casefold()  # odd, and all the same somebody's
+    return str(Destination(given.kind, address))
 
 
 def load_aliases(conn: Connection, destination: Destination) -> list[str]:
     """Return every destination that is the same place on the other side, itself among them, sorted.
 
-    A Slack channel goes by its name and by its id; once the id of the name is known, both share one pace.
+    A Slack channel goes by its name and by its id; once the id of the name is known, both share
+    one pace.
     """
     key = destination_key(destination)
-    if destination.kind is not DestinationKind.SLACK:
+    kind = destination.kind
+    if kind is not DestinationKind.SLACK:
         return [key]
+    place = destination_addresses.c
     remote = load_known_address(conn, destination) or destination.address
-    same = select(destination_addresses.c.destination).where(
-        destination_addresses.c.remote_address == remote,
-        destination_addresses.c.destination.startswith(f"{DestinationKind.SLACK}:"),
-    )
-    return sorted(
-        {key, str(Destination(DestinationKind.SLACK, remote)), *conn.execute(same).scalars()}
-    )
+    is_same = and_(place.remote_address == remote, place.destination.startswith(f"{kind}:"))
+    same = conn.execute(select(place.destination).where(is_same)).scalars()
+    by_id = str(Destination(kind, remote))
+    return sorted({key, by_id, *same})
 
 
 def block_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone until a moment (UTC); an earlier one never shortens it."""
     block = {"remote_address": "", "blocked_until": until}
-    rows = [{"destination": place, **block} for place in load_aliases(conn, destination)]
+    rows = [{"destination": place} | block for place in load_aliases(conn, destination)]
     asked_for = literal(until, Moment)
-    latest = later(func.coalesce(destination_addresses.c.blocked_until, asked_for), asked_for)
+    before = func.coalesce(destination_addresses.c.blocked_until, asked_for)
+    latest = later(before, asked_for)
     upsert(conn, destination_addresses, rows, {"blocked_until": latest})
 
 
 def unblock_destination(conn: Connection, destination: Destination, until: datetime) -> None:
     """Leave a destination alone no longer than up to a moment (UTC), whatever it has asked for."""
-    lift = update(destination_addresses).where(
-        destination_addresses.c.destination.in_(load_aliases(conn, destination)),
-        destination_addresses.c.blocked_until > until,
-    )
+    place = destination_addresses.c
+    is_there = place.destination.in_(load_aliases(conn, destination))
+    lift = update(destination_addresses).where(is_there, place.blocked_until > until)
     conn.execute(lift.values(blocked_until=until))
 
 
 def remember_address(conn: Connection, destination: Destination, remote_address: str) -> None:
     """Keep what the other side calls a destination."""
     known = {"remote_address": make_storable(remote_address)}
-    upsert(
-        conn, destination_addresses, {"destination": destination_key(destination), **known}, known
-    )
+    row = {"destination": destination_key(destination)} | known
+    upsert(conn, destination_addresses, row, known)
 
 
 def load_known_address(conn: Connection, destination: Destination) -> str:
     """Return what the other side calls a destination, "" if it was never asked."""
-    found = select(destination_addresses.c.remote_address).where(
-        destination_addresses.c.destination == destination_key(destination)
-    )
+    place = destination_addresses.c
+    key = destination_key(destination)
+    found = select(place.remote_address).where(place.destination == key)
     return str(conn.execute(found).scalar() or "")
 
 
@@ -192,17 +208,13 @@ class DestinationStatus:
 def load_statuses(conn: Connection, subscription_id: int) -> list[DestinationStatus]:
     """Return every destination a subscription has or had, in its order."""
     places = subscription_destinations.c
-    found = (
-        select(subscription_destinations)
-        .where(places.subscription_id == subscription_id)
-        .order_by(places.position, places.id)
-    )
-    return [
-        DestinationStatus(
-            Destination.parse(row.destination), DestinationState(row.state), row.reason, row.since
-        )
-        for row in conn.execute(found)
-    ]
+    found = select(subscription_destinations).where(places.subscription_id == subscription_id)
+    statuses = []
+    for row in conn.execute(found.order_by(places.position, places.id)):
+        destination = Destination.parse(row.destination)
+        state = DestinationState(row.state)
+        statuses.append(DestinationStatus(destination, state, row.reason, row.since))
+    return statuses
 
 
 class DestinationState(StrEnum):
@@ -223,60 +235,64 @@ _PLACES = select(
 
 def find_sent(conn: Connection, ids: Collection[int]) -> set[int]:
     """Return those of some subscriptions that have digests: feeds alone need none."""
-    places = conn.execute(_PLACES, {"ids": ids}).all() if ids else ()
+    if not ids:
+        return set()
+    places = conn.execute(_PLACES, {"ids": ids}).all()
     return {id_ for id_, place in places if _is_sent(place)}
 
 
 def _is_sent(place: str) -> bool:
     """Whether somebody is written to there. Nearly all are mail addresses, and read at a glance."""
-    is_mail = place.startswith(_MAIL) and place[len(_MAIL) :].strip() != ""
-    return is_mail or not Destination.parse(place).is_pulled
+    if place.startswith(_MAIL) and place.removeprefix(_MAIL).strip():
+        return True
+    return not Destination.parse(place).is_pulled
 
 
 def confirm_by_operator(conn: Connection, address: str, subscription: str, at: datetime) -> None:
-    """Count an address in the operator's file as confirmed, unless its owner left; twice is as good as once."""
+    """Count an address in the operator's file as confirmed, unless its owner left.
+
+    Twice is as good as once.
+    """
     key = destination_key(mail_to(address)).removeprefix(_MAIL)
-    row = {"address": key, "state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
-    conn.execute(
-        dialect_insert(conn, subscribers).on_conflict_do_nothing(index_elements=["address"]), row
-    )
-    person = conn.execute(select(subscribers).where(subscribers.c.address == key)).one()
-    known = select(consents.c.id).where(
-        consents.c.subscriber_id == person.id, consents.c.subscription == subscription
-    )
-    if person.state == SubscriberState.CONFIRMED and conn.execute(known.limit(1)).first() is None:
+    confirmed = {"state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
+    insertion = dialect_insert(conn, subscribers)
+    once = insertion.on_conflict_do_nothing(index_elements=["address"])
+    conn.execute(once, {"address": key} | confirmed)
+    found = select(subscribers).where(subscribers.c.address == key)
+    person = conn.execute(found).one()
+    if person.state != SubscriberState.CONFIRMED:
+        return
+    consent = consents.c
+    is_theirs = consent.subscriber_id == person.id
+    known = select(consent.id).where(is_theirs, consent.subscription == subscription)
+    if conn.execute(known.limit(1)).first() is None:
         log_consent(conn, person.id, subscription, "confirmed", how="operator", at=at)
 
 
 def save_unsubscription(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Stop writing to a destination from this commit on, and suppress what waits; False if it had left already."""
+    """Stop writing to a destination from this commit on, and suppress what waits.
+
+    Return False if it had left already.
+    """
     key = destination_key(destination)
     person_id = _lock_person(conn, key)
-    row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
-    leaving = (
-        dialect_insert(conn, suppressions).on_conflict_do_nothing().returning(suppressions.c.since)
-    )
-    is_first = conn.execute(leaving, row).first() is not None
+    is_first = _suppress(conn, key, subscription, how=how, at=at)
     ids = _subscriptions_of(conn, key, subscription)
-    conn.execute(
-        update(subscription_destinations)
-        .where(
-            _is_destination(key, ids), subscription_destinations.c.state == DestinationState.ACTIVE
-        )
-        .values(state=DestinationState.UNSUBSCRIBED, reason=how, since=at)
-    )
+    places = subscription_destinations.c
+    is_active = places.state == DestinationState.ACTIVE
+    leave = update(subscription_destinations).where(_is_destination(key, ids), is_active)
+    conn.execute(leave.values(state=DestinationState.UNSUBSCRIBED, reason=how, since=at))
     waiting = deliveries.c.destination == key
-    suppress_waiting(
-        conn, waiting & (of_subscriptions(ids) if subscription else true()), f"left ({how})", at
-    )
+    if subscription:
+        waiting &= of_subscriptions(ids)
+    suppress_waiting(conn, waiting, Said.of(Saying.LEFT, how), at)
     # A subscription that nobody receives any more has no next turn.
     idle = set(ids) - find_sent(conn, ids)
     conn.execute(update(subscriptions).where(subscriptions.c.id.in_(idle)).values(next_due_at=None))
-    if (
-        is_first and person_id is not None
-    ):  # of a channel, or who never was a subscriber, the suppression says it all
+    # Of a channel, or of who never was a subscriber, the suppression says it all.
+    if is_first and person_id is not None:
         if subscription == EVERYTHING:
             left = {"state": SubscriberState.UNSUBSCRIBED, "how": how, "since": at}
             conn.execute(update(subscribers).where(subscribers.c.id == person_id).values(left))
@@ -284,49 +300,59 @@ def save_unsubscription(
     return is_first
 
 
+def _suppress(conn: Connection, key: str, subscription: str, *, how: str, at: datetime) -> bool:
+    """Note that a destination left; False if that was noted before."""
+    row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
+    leave = dialect_insert(conn, suppressions).on_conflict_do_nothing()
+    noted = conn.execute(leave.returning(suppressions.c.since), row)
+    return noted.first() is not None
+
+
 def load_last_refusals(
     conn: Connection,
     delivery_id: int,
     number: int,
 ) -> tuple[str, list[str | None]]:
-    """Return whose digest a delivery carries, and for what the last ones to its address were refused.
+    """Return whose digest a delivery carries, and for what the last ones there were refused.
 
     The newest comes first. One that arrived has None. What was planned before the destination was
     subscribed does not count.
     """
     row = conn.execute(_ASKED, {"asked": delivery_id}).one()
-    ended = (DeliveryState.SENT, DeliveryState.DEAD)
-    theirs = (
-        deliveries.c.destination == row.destination,
-        deliveries.c.created_at >= literal(row.place_since, Moment),
-    )
-    last = select(deliveries.c.refusal).where(*theirs, deliveries.c.state.in_(ended))
-    return row.name, list(
-        conn.execute(last.order_by(deliveries.c.id.desc()).limit(number)).scalars()
-    )
+    one = deliveries.c
+    subscribed_at = literal(row.place_since, Moment)
+    is_there = and_(one.destination == row.destination, one.created_at >= subscribed_at)
+    has_ended = one.state.in_((DeliveryState.SENT, DeliveryState.DEAD))
+    ended = select(one.refusal).where(is_there, has_ended)
+    newest_first = ended.order_by(one.id.desc())
+    refusals = conn.execute(newest_first.limit(number)).scalars()
+    return row.name, list(refusals)
 
 
 def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
-    """Return the subscriptions in force with the addresses that were refused in too many of their digests."""
+    """Return the subscriptions in force with the addresses that were refused too often.
+
+    That is in too many of their digests.
+    """
+    mine = subscriptions.c
     places = subscription_destinations.c
-    found = (
-        select(subscriptions.c.name, places.destination)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(places.state == DestinationState.UNSUBSCRIBED, places.reason == REFUSED)
-        .where(subscriptions.c.state != SubscriptionState.ENDED)
-        .order_by(subscriptions.c.name, places.destination)
-    )
-    return [(row.name, Destination.parse(row.destination)) for row in conn.execute(found)]
+    is_live = mine.state != SubscriptionState.ENDED
+    has_left = places.state == DestinationState.UNSUBSCRIBED
+    found = select(mine.name, places.destination).join(subscription_destinations)
+    refused = found.where(has_left, places.reason == REFUSED, is_live)
+    rows = conn.execute(refused.order_by(mine.name, places.destination))
+    return [(row.name, Destination.parse(row.destination)) for row in rows]
 
 
 def save_resubscription(
     conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
 ) -> bool:
-    """Resubscribe, because the person who unsubscribed asks for it; False if there was nothing to undo.
+    """Resubscribe, because the person who unsubscribed asks for it.
 
-    What was matched meanwhile is not sent: a digest starts with what is matched from now on, if
-    nobody else kept the subscription's digests going. Every other leave holds: what was left by itself,
-    too, stays left, and all of it if everything was.
+    Return False if there was nothing to undo. What was matched meanwhile is not sent: a digest
+    starts with what is matched from now on, if nobody else kept the subscription's digests going.
+    Every other leave holds: what was left by itself, too, stays left, and all of it if everything
+    was.
     """
     key = destination_key(destination)
     person_id = _lock_person(conn, key)
@@ -334,76 +360,82 @@ def save_resubscription(
     if conn.execute(delete(suppressions).where(is_it)).rowcount == 0:
         return False
     still_left = load_unsubscribed(conn, key)
-    ids = (
-        []
-        if EVERYTHING in still_left
-        else _subscriptions_of(conn, key, subscription, but=still_left)
-    )
-    idle = set(ids) - find_sent(conn, ids)
-    restart = update(subscriptions).where(subscriptions.c.id.in_(idle))
-    conn.execute(restart.values(plan_after=NEWEST_MATCH_RUN))
-    conn.execute(
-        update(subscription_destinations)
-        .where(
-            _is_destination(key, ids),
-            subscription_destinations.c.state == DestinationState.UNSUBSCRIBED,
-        )
-        .values(state=DestinationState.ACTIVE, reason=how, since=at)
-    )
-    is_left = subscribers.c.state == SubscriberState.UNSUBSCRIBED
     if EVERYTHING not in still_left:
-        returning = update(subscribers).where(subscribers.c.id == person_id, is_left)
+        ids = _subscriptions_of(conn, key, subscription, but=still_left)
+        _write_to_again(conn, key, ids, how=how, at=at)
+        has_left = subscribers.c.state == SubscriberState.UNSUBSCRIBED
+        returning = update(subscribers).where(subscribers.c.id == person_id, has_left)
         conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=how, since=at))
     if person_id is not None:
         log_consent(conn, person_id, subscription, "returned", how=how, at=at)
     return True
 
 
+def _write_to_again(conn: Connection, key: str, ids: list[int], *, how: str, at: datetime) -> None:
+    """Let a destination that left subscriptions be one of theirs again."""
+    sent = find_sent(conn, ids)
+    idle = set(ids) - sent
+    restart = update(subscriptions).where(subscriptions.c.id.in_(idle))
+    conn.execute(restart.values(plan_after=NEWEST_MATCH_RUN))
+    has_left = subscription_destinations.c.state == DestinationState.UNSUBSCRIBED
+    places = update(subscription_destinations).where(_is_destination(key, ids))
+    theirs = places.where(has_left)
+    conn.execute(theirs.values(state=DestinationState.ACTIVE, reason=how, since=at))
+
+
 def load_unsubscribed(conn: Connection, destination: Destination | str) -> frozenset[str]:
-    """Return the names of the subscriptions a destination left, `EVERYTHING` among them if it left for good."""
-    left = select(suppressions.c.subscription).where(
-        suppressions.c.destination == destination_key(destination)
-    )
+    """Return the names of the subscriptions a destination left.
+
+    `EVERYTHING` is among them if it left for good.
+    """
+    is_theirs = suppressions.c.destination == destination_key(destination)
+    left = select(suppressions.c.subscription).where(is_theirs)
     return frozenset(conn.execute(left).scalars())
 
 
 def load_undoable(
     conn: Connection, destination: Destination | str, subscription: str
 ) -> datetime | None:
-    """Return since when (UTC) a destination gets nothing for the one reason that it left this subscription."""
-    key, places = destination_key(destination), subscription_destinations.c
+    """Return since when (UTC) a destination gets nothing for one reason alone.
+
+    It left this subscription.
+    """
+    left = suppressions.c
+    key = destination_key(destination)
+    if EVERYTHING in load_unsubscribed(conn, key):
+        return None
+    places = subscription_destinations.c
+    is_left = and_(left.destination == key, left.subscription == subscription)
+    has_left = and_(places.destination == key, places.state == DestinationState.UNSUBSCRIBED)
+    is_live = subscriptions.c.state != SubscriptionState.ENDED
     found = (
-        select(suppressions.c.since)
-        .join(subscriptions, subscriptions.c.name == suppressions.c.subscription)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .where(suppressions.c.destination == key, suppressions.c.subscription == subscription)
-        .where(places.destination == key, places.state == DestinationState.UNSUBSCRIBED)
-        .where(subscriptions.c.state != SubscriptionState.ENDED)
+        select(left.since)
+        .join(subscriptions, subscriptions.c.name == left.subscription)
+        .join(subscription_destinations)
+        .where(is_left, has_left, is_live)
     )
-    return None if EVERYTHING in load_unsubscribed(conn, key) else conn.execute(found).scalar()
+    return conn.execute(found).scalar()
 
 
 def load_singly_unsubscribed(conn: Connection, destination: Destination | str) -> list[str]:
-    """Return the subscriptions in force that name a destination which has left each by itself, by name."""
+    """Return the subscriptions in force that a destination has left each by itself, by name.
+
+    They name it still.
+    """
     key = destination_key(destination)
+    mine = subscriptions.c
+    left = suppressions.c
     places = subscription_destinations.c
-    found = (
-        select(subscriptions.c.name)
-        .join(subscription_destinations, places.subscription_id == subscriptions.c.id)
-        .join(suppressions, suppressions.c.subscription == subscriptions.c.name)
-        .where(
-            places.destination == key,
-            places.state != DestinationState.DISABLED,
-            suppressions.c.destination == key,
-            subscriptions.c.state != SubscriptionState.ENDED,
-        )
-        .order_by(subscriptions.c.name)
-    )
-    return list(conn.execute(found).scalars())
+    found = select(mine.name).join(subscription_destinations)
+    suppressed = found.join(suppressions, left.subscription == mine.name)
+    is_named = and_(places.destination == key, places.state != DestinationState.DISABLED)
+    is_live = mine.state != SubscriptionState.ENDED
+    theirs = suppressed.where(is_named, left.destination == key, is_live)
+    return list(conn.execute(theirs.order_by(mine.name)).scalars())
 
 
-def load_refusal(conn: Connection, delivery_id: int) -> str:
-    """Say why a delivery must not be sent, "" if it may.
+def load_refusal(conn: Connection, delivery_id: int) -> Said:
+    """Say why a delivery must not be sent; nothing if it may.
 
     The decision of record: the transaction that records the intent to send asks here.
     """
@@ -411,41 +443,49 @@ def load_refusal(conn: Connection, delivery_id: int) -> str:
     if row.occasion == Occasion.LETTER:
         return _refuse_letter(conn, row.slot, row.destination)
     if row.subscription_state == SubscriptionState.ENDED:
-        return f"the subscription {row.name} has ended"
+        return Said.of(Saying.NAMED_HAS_ENDED, row.name)
     if row.place_state != DestinationState.ACTIVE:
-        return row.place_reason or f"{row.destination} is no longer a destination of {row.name}"
+        gone = Said.of(Saying.NO_DESTINATION, row.destination, row.name)
+        return Said.plain(row.place_reason) if row.place_reason else gone
     if row.unsubscribed is not None:
-        return f"unsubscribed ({row.unsubscribed})"
-    kind, _, address = row.destination.partition(":")
-    if kind != DestinationKind.MAIL or row.reader_state == SubscriberState.CONFIRMED:
-        return ""
-    return f"{address} has not confirmed"
+        return Said.of(Saying.UNSUBSCRIBED, row.unsubscribed)
+    is_mail = row.destination.startswith(_MAIL)
+    if not is_mail or row.reader_state == SubscriberState.CONFIRMED:
+        return NOTHING
+    address = row.destination.removeprefix(_MAIL)
+    return Said.of(Saying.NOT_CONFIRMED, address)
 
 
-def _refuse_letter(conn: Connection, slot: str, destination: str) -> str:
-    """A letter goes to somebody who has confirmed nothing yet, or left everything, while its request is there."""
-    number, address = int(slot.split(":")[1]), destination.partition(":")[2]
+def _refuse_letter(conn: Connection, slot: str, destination: str) -> Said:
+    """Say why a letter must not be sent, nothing if it may.
+
+    It goes to somebody who has confirmed nothing yet, or left everything, while its request is
+    there.
+    """
+    number = LetterSlot.parse(slot).signup_id
+    address = destination.partition(":")[2]
     asked = select(signups.c.id).where(signups.c.id == number, signups.c.address == address)
     if conn.execute(asked).first() is None:
-        return "nobody waits for this letter any more"
-    return "its reader wants no letters" if LETTERS in load_unsubscribed(conn, destination) else ""
+        return Said.of(Saying.LETTER_NOT_AWAITED)
+    if LETTERS in load_unsubscribed(conn, destination):
+        return Said.of(Saying.LETTERS_NOT_WANTED)
+    return NOTHING
 
 
 def _subscriptions_of(
     conn: Connection, key: str, subscription: str, but: Collection[str] = ()
 ) -> list[int]:
-    """Return which subscriptions a destination leaves, or comes back to, but those of some names."""
-    found = (
-        select(subscriptions.c.id)
-        .join(
-            subscription_destinations,
-            subscription_destinations.c.subscription_id == subscriptions.c.id,
-        )
-        .where(subscription_destinations.c.destination == key, subscriptions.c.name.not_in(but))
-    )
+    """Return which subscriptions a destination leaves, or comes back to.
+
+    Those of some names are left out.
+    """
+    places = subscription_destinations.c
+    mine = subscriptions.c
+    found = select(mine.id).join(subscription_destinations)
+    theirs = found.where(places.destination == key, mine.name.not_in(but))
     if subscription != EVERYTHING:
-        found = found.where(subscriptions.c.name == subscription)
-    return list(conn.execute(found).scalars())
+        theirs = theirs.where(mine.name == subscription)
+    return list(conn.execute(theirs).scalars())
 
 
 def _lock_person(conn: Connection, key: str) -> int | None:
@@ -453,8 +493,9 @@ def _lock_person(conn: Connection, key: str) -> int | None:
 
     Return the person's id, None if nobody has this address.
     """
-    mine = subscribers.c.address == key.removeprefix(_MAIL)
-    return conn.execute(select(subscribers.c.id).where(mine).with_for_update()).scalar()
+    is_theirs = subscribers.c.address == key.removeprefix(_MAIL)
+    found = select(subscribers.c.id).where(is_theirs)
+    return conn.execute(found.with_for_update()).scalar()
 
 
 def _is_destination(key: str, ids: list[int]) -> ColumnElement[bool]:
@@ -491,49 +532,56 @@ class DroppedMatches:
     papers: int = 0
 
     def describe(self) -> str:
-        """Say in a sentence without full stop what became of them, and how they can still be read."""
+        """Say in a sentence without full stop what became of them, and how to read them still."""
         name = self.subscription
-        to = f" to {self.destination}" if self.destination else ""
-        messages = f"{count(self.messages, 'message')}{to}" if self.messages else ""
-        papers = count(self.papers, "paper") if self.papers else ""
-        waited = " and ".join(filter(None, (messages, papers)))
-        gone = f"{self.destination} in {name}" if self.destination else name
-        never = "will never be sent" if self.destination else _RETURNS
+        gone = name
+        never = _RETURNS
+        if self.destination:
+            gone = f"{self.destination} in {name}"
+            never = "will never be sent"
         return (
-            f"digest.toml no longer names {gone}: {waited} not sent yet {never}"
+            f"digest.toml no longer names {gone}: {self._count()} not sent yet {never}"
             f" (`digest subscription show {name}` lists its digests)"
         )
+
+    def _count(self) -> str:
+        """Say how many messages and papers there are of these."""
+        waited = []
+        if self.messages:
+            to = f" to {self.destination}" if self.destination else ""
+            waited.append(count(self.messages, "message") + to)
+        if self.papers:
+            waited.append(count(self.papers, "paper"))
+        return " and ".join(waited)
 
 
 def count_waiting(conn: Connection, subscription_id: int) -> int:
     """Count the papers that matched a subscription and are in no digest yet."""
-    waiting = (
-        select(func.coalesce(func.sum(matches.c.papers), 0))
-        .join(subscriptions, subscriptions.c.id == matches.c.subscription_id)
-        .where(
-            matches.c.subscription_id == subscription_id,
-            matches.c.digest_id.is_(None),
-            matches.c.match_run_id > subscriptions.c.plan_after,
-        )
-    )
+    found = select(PAPERS_MATCHED).join(subscriptions)
+    is_its_own = matches.c.subscription_id == subscription_id
+    waiting = found.where(is_its_own, WAITS_FOR_DIGEST)
     return int(conn.execute(waiting).scalar_one())
 
 
 def suppress_waiting(
-    conn: Connection, which: ColumnElement[bool], reason: str, at: datetime
+    conn: Connection, which: ColumnElement[bool], reason: Said, at: datetime
 ) -> int:
-    """Suppress every delivery of some digests or destinations that waits or failed; return how many.
+    """Suppress every delivery of some digests or destinations that waits or failed.
 
     A delivery that a process is about to begin is among them: the first to change its row wins.
+    Return how many were suppressed.
 
-    `which` is a condition on `deliveries`; see `of_subscriptions`. The reason is shown to the operator.
+    `which` is a condition on `deliveries`; see `of_subscriptions`. The reason is shown to the
+    operator.
     """
-    suppress = (
-        update(deliveries)
-        .where(deliveries.c.state.in_(_UNSENT), which)
-        .values(state=DeliveryState.SUPPRESSED, last_error=reason, ended_at=at, lease_until=None)
-    )
-    return conn.execute(suppress).rowcount
+    suppress = update(deliveries).where(deliveries.c.state.in_(_UNSENT), which)
+    ended = {
+        "state": DeliveryState.SUPPRESSED,
+        "last_error": reason,
+        "ended_at": at,
+        "lease_until": None,
+    }
+    return conn.execute(suppress.values(ended)).rowcount
 
 
 def requeue_ended(
@@ -542,24 +590,26 @@ def requeue_ended(
     since: datetime,
     at: datetime,
 ) -> None:
-    """Let messages go after all that were suppressed as their subscription ended, if none may have arrived."""
-    may_have_arrived = exists().where(
-        attempts.c.delivery_id == deliveries.c.id, attempts.c.outcome.not_in(_UNSENT)
-    )
-    requeue = update(deliveries).where(
-        deliveries.c.state == DeliveryState.SUPPRESSED,
-        deliveries.c.last_error == HAS_ENDED,
-        deliveries.c.ended_at >= since,
-        which,
-        not_(may_have_arrived),
-    )
-    conn.execute(
-        requeue.values(state=DeliveryState.READY, last_error="", ended_at=None, not_before=at)
-    )
+    """Let messages go after all that were suppressed as their subscription ended.
+
+    None of them may have arrived.
+    """
+    one = deliveries.c
+    tried = attempts.c
+    may_have_arrived = exists().where(tried.delivery_id == one.id, tried.outcome.not_in(_UNSENT))
+    was_suppressed = and_(one.state == DeliveryState.SUPPRESSED, one.last_error == HAS_ENDED)
+    suppressed = update(deliveries).where(was_suppressed, one.ended_at >= since, which)
+    requeue = suppressed.where(not_(may_have_arrived))
+    fresh = {
+        "state": DeliveryState.READY,
+        "last_error": NOTHING,
+        "ended_at": None,
+        "not_before": at,
+    }
+    conn.execute(requeue.values(fresh))
 
 
 def of_subscriptions(ids: list[int]) -> ColumnElement[bool]:
     """Return the condition that a delivery carries a digest of one of these subscriptions."""
-    return deliveries.c.digest_id.in_(
-        select(digests.c.id).where(digests.c.subscription_id.in_(ids))
-    )
+    theirs = select(digests.c.id).where(digests.c.subscription_id.in_(ids))
+    return deliveries.c.digest_id.in_(theirs)

@@ -26,7 +26,10 @@ class TokenPurpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredToken:
-    """What a token is for, and whose it is, as `kind:address`; "" is for no destination, or all subscriptions."""
+    """What a token is for, and whose it is, as `kind:address`.
+
+    "" is for no destination, or all subscriptions.
+    """
 
     purpose: TokenPurpose
     destination: str
@@ -35,10 +38,15 @@ class StoredToken:
 
 
 def save_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
-    """Keep what tokens are for from a moment (UTC) on, in one statement; each as `make_token_row` wrote it."""
-    if rows:
-        keep = dialect_insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
-        conn.execute(keep, [row | {"created_at": at} for row in rows])
+    """Keep what tokens are for from a moment (UTC) on, in one statement.
+
+    Each is as `make_token_row` wrote it.
+    """
+    if not rows:
+        return
+    keep = dialect_insert(conn, tokens).on_conflict_do_nothing(index_elements=["hash"])
+    begun = {"created_at": at}
+    conn.execute(keep, [row | begun for row in rows])
 
 
 def make_token_row(

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, delete, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, not_, or_, select, update
 
 from digest.model.errors import AnotherWorker, StoreError
 from digest.store.dialect import database_clock, lock_advisory, make_storable, upsert
@@ -33,7 +33,10 @@ BEAT = 10.0
 """Seconds between two signs of a worker."""
 
 GONE_AFTER = 60.0
-"""Seconds without a sign after which a worker counts as gone: what it had in hand alone, others may take."""
+"""Seconds without a sign after which a worker counts as gone.
+
+What it had in hand alone, others may take.
+"""
 
 FORGOTTEN_AFTER = 3600.0
 """Seconds without a sign after which its name is struck off."""
@@ -41,9 +44,10 @@ FORGOTTEN_AFTER = 3600.0
 
 @contextmanager
 def keep_calling(act: Callable[[], bool | None], seconds: float) -> Iterator[None]:
-    """Call a function again and again, from a thread of its own, until it returns True or the block ends.
+    """Call a function again and again, from a thread of its own.
 
-    Most give signs of life: one that the database can't record is logged.
+    It ends when the function returns True, or the block ends. Most give signs of life: one that
+    the database can't record is logged.
     """
     is_over = threading.Event()
 
@@ -70,7 +74,8 @@ def keep_calling(act: Callable[[], bool | None], seconds: float) -> Iterator[Non
 class JobTurn:
     """A job of a worker. Moments are real ones, whatever clock the installation lives by.
 
-    `trouble`: the error that ended its last turn, or what could not be done in it; "" if that went well.
+    `trouble`: the error that ended its last turn, or what could not be done in it; "" if that went
+    well.
     """
 
     job: str
@@ -83,80 +88,80 @@ class JobTurn:
     @property
     def is_under_way(self) -> bool:
         """Whether it is at a turn."""
-        return self.began_at is not None and (
-            self.ended_at is None or self.ended_at < self.began_at
-        )
+        if self.began_at is None:
+            return False
+        return self.ended_at is None or self.ended_at < self.began_at
 
 
 def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
     """Keep what a worker's jobs do, and how they ended."""
     for turn in turns:
-        row = asdict(turn) | {"owner": owner, "trouble": make_storable(turn.trouble)}
+        trouble = make_storable(turn.trouble)
+        row = asdict(turn) | {"owner": owner, "trouble": trouble}
         upsert(conn, job_turns, row, row)
 
 
 def load_job_turns(conn: Connection) -> list[JobTurn]:
     """Return every job of every worker, by worker and name."""
-    found = (
-        select(job_turns)
-        .where(not_(job_turns.c.job.endswith(_ALONE)))
-        .order_by(job_turns.c.owner, job_turns.c.job)
-    )
-    return [JobTurn(**row) for row in conn.execute(found).mappings()]
+    turn = job_turns.c
+    found = select(job_turns).where(not_(turn.job.endswith(_ALONE)))
+    in_order = found.order_by(turn.owner, turn.job)
+    return [JobTurn(**row) for row in conn.execute(in_order).mappings()]
 
 
 def load_trouble(conn: Connection, job: str) -> str:
-    """Return what went wrong in the last turn of a job, of the worker at work that met it last; "" for nothing."""
-    failed = (job_turns.c.job == job, job_turns.c.trouble != "", is_living(job_turns.c.owner))
-    found = (
-        select(job_turns.c.trouble)
-        .where(*failed)
-        .order_by(job_turns.c.ended_at.desc(), job_turns.c.owner)
-    )
-    return str(conn.execute(found.limit(1)).scalar() or "")
+    """Return what went wrong in the last turn of a job; "" for nothing.
+
+    It is that of the worker at work that met it last.
+    """
+    turn = job_turns.c
+    has_failed = and_(turn.job == job, turn.trouble != "")
+    found = select(turn.trouble).where(has_failed, is_living(turn.owner))
+    latest_first = found.order_by(turn.ended_at.desc(), turn.owner)
+    return str(conn.execute(latest_first.limit(1)).scalar() or "")
 
 
 def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
-    """Begin a turn that one worker has alone; return the worker that is at it now, so that the caller may not.
+    """Begin a turn that one worker has alone.
 
-    "" if the caller has the turn, until it calls `end_job` or gives no signs of life any more.
+    Return the worker that is at it now, so that the caller may not. It is "" if the caller has the
+    turn, until it calls `end_job` or gives no signs of life any more.
     """
     lock_advisory(conn, _BEGINNING)
-    began, ended = job_turns.c.began_at, job_turns.c.ended_at
-    is_under_way = began.is_not(None) & or_(ended.is_(None), ended < began)
-    busy = select(job_turns.c.owner).where(
-        job_turns.c.job == job + _ALONE,
-        job_turns.c.owner != owner,
-        is_under_way,
-        is_living(job_turns.c.owner),
-    )
+    turn = job_turns.c
+    name = job + _ALONE
+    is_open = or_(turn.ended_at.is_(None), turn.ended_at < turn.began_at)
+    is_under_way = turn.began_at.is_not(None) & is_open
+    is_of_others = and_(turn.job == name, turn.owner != owner)
+    busy = select(turn.owner).where(is_of_others, is_under_way, is_living(turn.owner))
     other = conn.execute(busy.limit(1)).scalar()
-    if other is None:
-        begun = {"began_at": at, "ended_at": None}
-        upsert(
-            conn,
-            job_turns,
-            {"owner": owner, "job": job + _ALONE, "turns": 0, "trouble": "", **begun},
-            begun,
-        )
-    return other or ""
+    if other is not None:
+        return str(other)
+    begun = {"began_at": at, "ended_at": None}
+    row = {"owner": owner, "job": name, "turns": 0, "trouble": ""}
+    upsert(conn, job_turns, row | begun, begun)
+    return ""
 
 
 def end_job(conn: Connection, owner: str, job: str, at: datetime) -> None:
     """Give back a turn that `begin_job` gave; harmless if it was lost."""
-    mine = (job_turns.c.owner == owner, job_turns.c.job == job + _ALONE)
-    conn.execute(update(job_turns).where(*mine).values(ended_at=at))
+    turn = job_turns.c
+    end = update(job_turns).where(turn.owner == owner, turn.job == job + _ALONE)
+    conn.execute(end.values(ended_at=at))
 
 
 def lock_worker(store: Store) -> AbstractContextManager[None]:
-    """Be the one process that polls, plans and delivers on this database, for as long as the block lasts.
+    """Be the one process that polls, plans and delivers on this database.
 
-    On PostgreSQL any number of processes may work, and nothing is held.
+    It is so for as long as the block lasts. On PostgreSQL any number of processes may work, and
+    nothing is held.
 
     Raise `AnotherWorker`: another process is the worker; its number is named.
     Raise `StoreError`: the lock's file can't be written.
     """
-    return lock_file(store.path) if store.path else nullcontext()
+    if store.path is None:
+        return nullcontext()
+    return lock_file(store.path)
 
 
 @contextmanager
@@ -179,11 +184,11 @@ def _take_lock(handle: int, lock: Path) -> None:
 
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.pwrite(
-            handle, f"{os.getpid():<20}".encode(), 0
-        )  # in place: a full disk has no room for more
+        number = f"{os.getpid():<20}"
+        os.pwrite(handle, number.encode(), 0)  # in place: a full disk has no room for more
     except BlockingIOError:
-        pid = os.pread(handle, 20, 0).decode("ascii", "replace").strip() or "unknown"
+        written = os.pread(handle, 20, 0).decode("ascii", "replace")
+        pid = written.strip() or "unknown"
         raise AnotherWorker(
             f"process {pid} already works on this database (it holds {lock})",
             hint="Let it finish, or stop it. Commands that read or edit work at the same time.",
@@ -210,11 +215,16 @@ class Worker:
 
 
 def save_worker(conn: Connection, worker: Worker) -> None:
-    """Note that a worker lives: for the first time, or once more; those long silent are struck off."""
-    row = asdict(worker) | {"seen_at": database_clock()}
+    """Note that a worker lives: for the first time, or once more.
+
+    Those long silent are struck off.
+    """
+    now = database_clock()
+    sign = {"seen_at": now}
+    row = asdict(worker) | sign
     del row["silent_for"]
-    upsert(conn, workers, row, {"seen_at": database_clock()})
-    _delete_workers(conn, workers.c.seen_at < database_clock() - FORGOTTEN_AFTER)
+    upsert(conn, workers, row, sign)
+    _delete_workers(conn, workers.c.seen_at < now - FORGOTTEN_AFTER)
 
 
 def delete_worker(conn: Connection, owner: str) -> None:
@@ -223,7 +233,10 @@ def delete_worker(conn: Connection, owner: str) -> None:
 
 
 def delete_other_workers(conn: Connection, owner: str) -> None:
-    """Forget every other worker: for one that knows itself alone (see `lock_worker`), at its start."""
+    """Forget every other worker, at the start of one that knows itself alone.
+
+    See `lock_worker`.
+    """
     _delete_workers(conn, workers.c.owner != owner)
 
 
@@ -231,10 +244,12 @@ def load_workers(conn: Connection) -> list[Worker]:
     """Return the workers whose names are not struck off, the longest at work first."""
     silence = (database_clock() - workers.c.seen_at).label("silence")
     found = select(workers, silence).order_by(workers.c.started_at, workers.c.owner)
-    return [
-        Worker(row.owner, row.release, row.host, row.pid, row.started_at, max(row.silence, 0.0))
-        for row in conn.execute(found)
-    ]
+    at_work = []
+    for row in conn.execute(found):
+        silent_for = max(row.silence, 0.0)
+        worker = Worker(row.owner, row.release, row.host, row.pid, row.started_at, silent_for)
+        at_work.append(worker)
+    return at_work
 
 
 def is_living(owner: ColumnElement[str]) -> ColumnElement[bool]:
@@ -244,6 +259,7 @@ def is_living(owner: ColumnElement[str]) -> ColumnElement[bool]:
 
 
 def _delete_workers(conn: Connection, which: ColumnElement[bool]) -> None:
-    gone = list(conn.execute(delete(workers).where(which).returning(workers.c.owner)).scalars())
+    strike_off = delete(workers).where(which).returning(workers.c.owner)
+    gone = list(conn.execute(strike_off).scalars())
     if gone:
         conn.execute(delete(job_turns).where(job_turns.c.owner.in_(gone)))

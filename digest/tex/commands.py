@@ -1,120 +1,35 @@
-"""What each command prints: those of text (accents, environments, escapes, ligatures), then those of formulas."""
+"""What each command prints: those of text, then those of formulas.
+
+Accents, environments and signs are in files of their own.
+"""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from digest.tex.accents import read_formula_accent, read_text_accent
+from digest.tex.environments import read_environment
 from digest.tex.formulas import arrange, is_several_letters, make_fraction, make_script
-from digest.tex.symbols import MATH_ACCENTS, RAISED, SYMBOLS, TEXT_ACCENTS, compose, shift
-from digest.tex.tokens import (
-    DROPPED,
-    PieceKind,
-    Role,
-    TexPiece,
-    TexSetting,
-    Token,
-    environment_name,
-)
+from digest.tex.signs import Command, read_row_end
+from digest.tex.symbols import MATH_ACCENTS, RAISED, shift
+from digest.tex.tokens import DROPPED, PieceKind, Role, TexPiece, TexSetting, Token, print_pieces
 from digest.tex.units import write_chemistry, write_ion, write_number, write_quantity, write_unit
 
 if TYPE_CHECKING:
     from digest.tex.reader import Reader  # which calls the commands
 
-Command: TypeAlias = "Callable[[Reader, Token, TexSetting], list[TexPiece]]"
-"""Reads what follows a command's name, and returns the pieces for the command and its arguments."""
-
 Divider: TypeAlias = "Callable[[Reader, Token, list[TexPiece], TexSetting], list[TexPiece]]"
-"""Reads the rest of the group, and returns the pieces for it and for what came before the command."""
+"""Reads the rest of the group, and returns the pieces for it and for what came before."""
 
-_SetTwo: TypeAlias = (
-    "Callable[[int, Token, int, TexSetting, list[TexPiece], list[TexPiece]], list[TexPiece]]"
-)
-"""Sets two parts as one. It gets the start of the first, the command, the end of the second, and both as read."""
+_SetTwo: TypeAlias = "Callable[[_TwoParts, TexSetting], list[TexPiece]]"
+"""Sets two parts as one."""
 
-_BROKEN_NAME = re.compile(r"\{([a-z]{2,})\}")
-_LETTER_COMMAND = re.compile(
-    r"\\(?:[ij]|ae|AE|oe|OE|o|O|aa|AA|l|L|[\"'`^~=.uvHcdbkrt])(?![A-Za-z])"
-)
-_NAME_BEFORE_UMLAUT = re.compile(r"(?<![^\s(~{-])[A-Z][bcdfghj-np-tvwxz]{0,4}\Z")
-"""`Schr\\" odinger` is a name, and `G\\" odel`; `Planck\\" era` ends a quotation."""
-_LONGEST_BEFORE_UMLAUT = 6
 _VERBATIM = re.compile(
     rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1"
 )
-_NEUTRAL_SCRIPTS = frozenset("⁰⁺⁻^±∓*\N{PRIME}\N{DOUBLE PRIME}")
-_LINES = frozenset({"overline", "underline", "underbar"})
-_SHORT, _SHORT_UNDER_LINE = 3, 8
-_SPOKEN = {
-    "widehat": "hat",
-    "Hat": "hat",
-    "widetilde": "tilde",
-    "widecheck": "check",
-    "overrightarrow": "vec",
-}
-
-_FORMULAS = frozenset(
-    {
-        *("equation", "displaymath", "math", "align", "gather"),
-        *("multline", "eqnarray", "alignat", "flalign", "subequations"),
-    }
-)
-_PARTS_OF_FORMULAS = frozenset({"aligned", "split", "gathered", "alignedat"})
-_TABLES = {
-    "cases": ("{", ""),
-    "matrix": ("(", ")"),
-    "smallmatrix": ("(", ")"),
-    "pmatrix": ("(", ")"),
-    "bmatrix": ("[", "]"),
-    "Bmatrix": ("{", "}"),
-    "vmatrix": ("|", "|"),
-    "Vmatrix": ("‖", "‖"),
-    "array": ("", ""),
-}
-_WORDS = frozenset(
-    {
-        *(
-            "abstract",
-            "itemize",
-            "enumerate",
-            "description",
-            "center",
-            "quote",
-            "quotation",
-            "document",
-        ),
-        *(
-            "flushleft",
-            "theorem",
-            "thm",
-            "lemma",
-            "proposition",
-            "corollary",
-            "conjecture",
-            "definition",
-        ),
-        *("proof", "remark", "small"),
-    }
-)
-_PRINTED = {
-    **{sign: (sign, Role.WORD) for sign in "%$#_"},
-    "&": ("&", Role.INFIX),
-    "{": ("{", Role.OPEN),
-    "}": ("}", Role.CLOSE),
-    "|": ("‖", Role.BAR),
-}
-_BLANKS = frozenset(",;:>")
-_NOTHING = frozenset("!/-@")
-
-_DASHES = {"--": "–", "---": "—"}
-_LONGEST_ADDRESS = 200
-_TIE = re.compile(r"(?<=[A-Za-z]{2})|(?<=[.,;:$}])")
-"""What comes before a tie if a figure follows: `Fig.~3`, `in~2016`, but not `z~3` or `(~10%)`."""
-
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
-
 
 WITH_ARGUMENTS = {
     **dict.fromkeys(("rm", "normalfont"), "textrm"),
@@ -123,315 +38,66 @@ WITH_ARGUMENTS = {
     "em": "emph",
 }
 r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
+_ANGLES = {"<": "⟨", ">": "⟩"}
+_ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+
+
+class _TwoParts(NamedTuple):
+    """Two parts that a command sets as one.
+
+    Attributes:
+        start: where the first begins.
+        token: the command.
+        end: where the second ends.
+        first: the one that is written first, as read.
+        second: the other.
+    """
+
+    start: int
+    token: Token
+    end: int
+    first: list[TexPiece]
+    second: list[TexPiece]
 
 
 def _named(names: str, command: Command) -> dict[str, Command]:
     return dict.fromkeys(names.split(), command)
 
 
-def _print_nothing(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
+def _print_nothing(reader: Reader, _: Token, setting: TexSetting) -> list[TexPiece]:
     """Print nothing; in words, the blank after the name goes too."""
     if not setting.is_formula:
         reader.skip_blanks()
     return []
 
 
-def _enclose(
-    reader: Reader,
-    token: Token,
-    setting: TexSetting,
-    signs: tuple[str, str],
-    pieces: Iterable[TexPiece],
-    *,
-    roles: tuple[Role, Role] = (Role.OPEN, Role.CLOSE),
-) -> list[TexPiece]:
-    """Return the pieces of an argument between one sign for its command and one for its end."""
-    end = reader.offset
-    last = TexPiece(
-        max(token.end, end - 1), end, PieceKind.SYMBOL, signs[1], setting.tags, roles[1]
-    )
-    return [token.symbol(signs[0], setting, roles[0]), *pieces, last]
-
-
-def _read_text_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read an accent and its letter; an accent without a letter is printed as typed."""
-    name = reader.text[token.start + 1 : token.end]
-    opening = reader.peek_character()
-    if setting.is_formula and name.isalpha() and opening != "{":
-        return reader.print_command(token)
-    if opening == "{" and reader.closing() is not None:
-        return _read_accented_group(reader, token, name, setting)
-    if not _takes_accent(reader, token, name, opening):
-        return [reader.typed(token, setting.tags)]
-    letter = _join_text(reader.read_argument(setting._replace(is_formula=False)))
-    return [_accented(reader, token, letter, name, setting)]
-
-
-def _takes_accent(reader: Reader, token: Token, name: str, opening: str) -> bool:
-    if opening == "\\":
-        return (
-            _LETTER_COMMAND.match(reader.text, reader.text.index("\\", reader.offset)) is not None
-        )
-    if not opening.isalpha():
-        return False
-    if not reader.has_blank() or name.isalpha():
-        return True
-    # `R\' enyi` is an accent; `plane\" potential` is a quotation mark that some program escaped.
-    if name == '"':
-        first = max(token.start - _LONGEST_BEFORE_UMLAUT, 0)
-        return (
-            opening in "aou"
-            and _NAME_BEFORE_UMLAUT.search(reader.text, first, token.start) is not None
-        )
-    return len(compose(opening, TEXT_ACCENTS[name])) == 1
-
-
-def _read_accented_group(
-    reader: Reader, token: Token, name: str, setting: TexSetting
-) -> list[TexPiece]:
-    broken = _BROKEN_NAME.match(reader.text, reader.offset)
-    if broken and name + broken[1] in SYMBOLS:
-        # Some converter took `\beta` for the accent `\b` and wrote `\b{eta}`.
-        reader.take_raw()
-        return [
-            TexPiece(
-                token.start,
-                broken.end(),
-                PieceKind.SYMBOL,
-                SYMBOLS[name + broken[1]][0],
-                setting.tags,
-            )
-        ]
-    pieces = reader.read_argument(setting._replace(is_formula=False)) or []
-    letter = _join_text(pieces)
-    if not letter and name in ("^", "~"):
-        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags)]
-    if not letter[:1].isalpha():
-        opening = reader.text.index("{", token.end)
-        return [
-            reader.typed(token, setting.tags),
-            TexPiece(opening, opening + 1, PieceKind.TEXT, "{", setting.tags),
-            *pieces,
-            TexPiece(reader.offset - 1, reader.offset, PieceKind.SYMBOL, "}", setting.tags),
-        ]
-    return [_accented(reader, token, letter, name, setting)]
-
-
-def _accented(
-    reader: Reader, token: Token, letter: str, name: str, setting: TexSetting
-) -> TexPiece:
-    composed = compose(letter, TEXT_ACCENTS[name])
-    return TexPiece(
-        token.start, reader.offset, PieceKind.SYMBOL, composed, setting.tags, Role.VARIABLE
-    )
-
-
-def _read_formula_accent(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read an accent of a formula: on its letter, on each of a few, else spelled out as `hat(f∗g)`."""
-    name = reader.text[token.start + 1 : token.end]
-    argument = reader.read_argument(setting)
-    while argument == []:  # `\not\! E`: what moves the letter prints nothing itself
-        argument = reader.read_argument(setting)
-    if not argument:
-        return [reader.typed(token, setting.tags)]
-    pieces = arrange(argument)
-    bases = [piece for piece in pieces if piece.role is not Role.SCRIPT]
-    scripts = [piece for piece in pieces if piece.role is Role.SCRIPT]
-    text = _join_text(bases)
-    letters = [character for character in text if not unicodedata.combining(character)]
-    if len(letters) == 1 and pieces[: len(bases)] == bases and _keeps_its_meaning(scripts):
-        role = bases[0].role
-        accented = compose(text, MATH_ACCENTS[name])
-        return [
-            TexPiece(token.start, bases[-1].end, PieceKind.SYMBOL, accented, bases[0].tags, role),
-            *scripts,
-        ]
-    longest = _SHORT_UNDER_LINE if name in _LINES else _SHORT
-    if not scripts and 1 < len(letters) <= longest and "".join(letters).isalnum():
-        accented = "".join(compose(cluster, MATH_ACCENTS[name]) for cluster in _clusters(text))
-        return [
-            TexPiece(
-                token.start, reader.offset, PieceKind.SYMBOL, accented, bases[0].tags, Role.VARIABLE
-            )
-        ]
-    return _enclose(reader, token, setting, (f"{_SPOKEN.get(name, name)}(", ")"), pieces)
-
-
-def _keeps_its_meaning(scripts: Sequence[TexPiece]) -> bool:
-    r"""Whether `\bar{B_s}` may be read as `\bar{B}_s`; the mean of a square is not the square of a mean."""
-    return all(
-        piece.kind is PieceKind.SUBSCRIPT or set(piece.text) <= _NEUTRAL_SCRIPTS
-        for piece in scripts
-    )
-
-
-def _clusters(text: str) -> list[str]:
-    clusters: list[str] = []
-    for character in text:
-        if clusters and unicodedata.combining(character):
-            clusters[-1] += character
-        else:
-            clusters.append(character)
-    return clusters
-
-
-def _read_environment(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    r"""Read an environment known by its name; others are printed as typed, `\begin` and all.
-
-    An `\end` alone is read as a `\begin` alone is.
-    """
-    found = environment_name(reader.text, token)
-    if found is None:
-        return reader.print_command(token)
-    name, after = found[0].removesuffix("*"), found[1]
-    closing = reader.partners.get(reader.at - 1, reader.end)
-    if name in _WORDS or (name in _PARTS_OF_FORMULAS and closing >= reader.end):
-        reader.skip_to(after)
-        return [TexPiece(token.start, after, PieceKind.BLANK, " ", setting.tags)]
-    if closing >= reader.end or name not in _FORMULAS | _PARTS_OF_FORMULAS | _TABLES.keys():
-        return reader.print_command(token)
-    reader.skip_to(after)
-    end = environment_name(reader.text, reader.tokens[closing])
-    pieces = _read_inside(reader, name, closing, setting)
-    reader.at = closing
-    reader.skip_to(end[1] if end else reader.offset)
-    return pieces
-
-
-def _read_inside(reader: Reader, name: str, closing: int, setting: TexSetting) -> list[TexPiece]:
-    if name not in _TABLES:
-        return [
-            _blank(reader.offset, setting),
-            *reader.read_formula(closing, setting, reader.offset, reader.tokens[closing].end),
-            _blank(reader.tokens[closing].start, setting),
-        ]
-    if name == "array":
-        reader.take_option()
-        reader.take_raw()
-    opening, ending = _TABLES[name]
-    place = reader.tokens[closing].start
-    table = setting._replace(is_formula=True, row_break=";")
-    pieces = [
-        TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, opening, setting.tags, Role.OPEN),
-        *reader.read(closing, table),
-        TexPiece(place, place, PieceKind.SYMBOL, ending, setting.tags, Role.CLOSE),
-    ]
-    return pieces if setting.is_formula else arrange(pieces)
-
-
-def _blank(place: int, setting: TexSetting) -> TexPiece:
-    return TexPiece(place, place, PieceKind.BLANK, " ", setting.tags)
-
-
-def read_escape(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read a control symbol; one that has no meaning is printed as typed."""
-    character = reader.text[token.start + 1]
-    if character in TEXT_ACCENTS:
-        return _read_text_accent(reader, token, setting)
-    if character in _NOTHING:
-        return []
-    if character in _BLANKS or character.isspace():
-        return [token.blank(setting)]
-    if character in _STRUCTURE:
-        return _STRUCTURE[character](reader, token, setting)
-    # A letter beyond ASCII stood for a command before some form converted it: `\λ` was `\lambda`.
-    letter = character if character.isalpha() else ""
-    symbol, role = _PRINTED.get(character, (letter, Role.VARIABLE))
-    return [token.symbol(symbol, setting, role) if symbol else reader.typed(token)]
-
-
-def _read_row_end(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read the end of a line: a sign between the rows of a table, a blank elsewhere."""
-    reader.skip_character("*")
-    reader.take_option()
-    sign = [token.symbol(setting.row_break, setting, Role.PUNCTUATION)] if setting.row_break else []
-    return [*sign, token.blank(setting)]
-
-
-def _read_formula(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    closing = reader.partners.get(reader.at - 1, reader.end)
-    if closing >= reader.end:
-        return [reader.typed(token, setting.tags)]
-    pieces = reader.read_formula(closing, setting, token.start, reader.tokens[closing].end)
-    reader.at = closing + 1
-    return pieces
-
-
-_STRUCTURE: dict[str, Command] = {"\\": _read_row_end, "[": _read_formula, "(": _read_formula}
-
-
-def read_ligature(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read dashes and quotation marks; `''` closes only what was opened (it may be seconds of arc)."""
-    written = reader.written(token)
-    if written in _DASHES:
-        is_printed = _is_in_address(reader.text, token.start)
-        printed, role = (written if is_printed else _DASHES[written]), Role.INFIX
-    elif setting.is_formula:
-        printed, role = ("″", Role.SCRIPT) if written == "''" else (written, Role.WORD)
-    elif written == "``":
-        reader.open_quotes += 1
-        printed, role = "“", Role.OPEN
-    else:
-        printed, role = ("”" if reader.open_quotes else written), Role.CLOSE
-        reader.open_quotes = max(0, reader.open_quotes - 1)
-    kind = PieceKind.TEXT if printed == written else PieceKind.SYMBOL
-    return [TexPiece(token.start, token.end, kind, printed, setting.tags, role)]
-
-
-def read_tie(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    """Read `~`: TeX's unbreakable blank between words, or the "about" of people who write plain text."""
-    if setting.is_formula or _is_tie(reader.text, token.start):
-        return [token.blank(setting, "\u00a0")]
-    return [TexPiece(token.start, token.end, PieceKind.TEXT, "~", setting.tags)]
-
-
-def _is_tie(text: str, place: int) -> bool:
-    before, after = text[place - 1 : place], text[place + 1 : place + 2]
-    if (
-        not before
-        or not after
-        or before in " \t\n(<>=/~|["
-        or after in " \t\n"
-        or _is_in_address(text, place)
-    ):
-        return False
-    if after.isdigit() or after in "+-.":
-        return _TIE.match(text, place) is not None
-    is_order_of_growth = (
-        after == "(" and before.isalpha() and not text[place - 2 : place - 1].isalpha()
-    )
-    return not is_order_of_growth
-
-
-def _is_in_address(text: str, place: int) -> bool:
-    beginning = max(text.rfind(" ", 0, place), text.rfind("\n", 0, place), place - _LONGEST_ADDRESS)
-    return "://" in text[beginning + 1 : place]
-
-
-def _print_blank(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
+def _print_blank(_: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     return [token.blank(setting)]
 
 
-def _drop_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:  # noqa: ARG001 - a Command
+def _drop_argument(reader: Reader, token: Token, _: TexSetting) -> list[TexPiece]:
     reader.skip_character("*")
     return [] if reader.take_raw() is not None else reader.print_command(token)
 
 
 def _drop_dimension(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-    return [*_drop_argument(reader, token, setting), token.blank(setting)]
+    pieces = _drop_argument(reader, token, setting)
+    return [*pieces, token.blank(setting)]
 
 
 def _in_words(tag: str = "") -> Command:
     def read_words(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-        pieces = reader.read_argument(setting._replace(is_formula=False, face="").with_tag(tag))
+        in_words = setting._replace(is_formula=False, face="").with_tag(tag)
+        pieces = reader.read_argument(in_words)
         if pieces is None:
             return reader.print_command(token)
-        return [
-            piece._replace(role=Role.WORD) if piece.kind is not PieceKind.BLANK else piece
-            for piece in pieces
-        ]
+        return list(map(_as_word, pieces))
 
     return read_words
+
+
+def _as_word(piece: TexPiece) -> TexPiece:
+    return piece if piece.kind is PieceKind.BLANK else piece._replace(role=Role.WORD)
 
 
 def _raw_between(opening: str, closing: str) -> Command:
@@ -442,18 +108,13 @@ def _raw_between(opening: str, closing: str) -> Command:
         pieces = reader.take_raw(setting.tags)
         if pieces is None:
             return reader.print_command(token)
-        return _enclose(
-            reader, token, setting, (opening, closing), pieces, roles=(Role.WORD, Role.WORD)
-        )
+        signs = (opening, closing)
+        return reader.enclose(token, setting, signs, pieces, roles=(Role.WORD, Role.WORD))
 
     return read_raw
 
 
 _read_as_typed = _raw_between("", "")
-
-
-def _join_text(pieces: Iterable[TexPiece] | None) -> str:
-    return "".join([piece.text for piece in pieces or ()])
 
 
 def _convert(write: Callable[..., str], count: int = 1) -> Command:
@@ -465,10 +126,14 @@ def _convert(write: Callable[..., str], count: int = 1) -> Command:
         arguments = [reader.take_raw() for _ in range(count)]
         if None in arguments:
             return reader.as_typed(first, reader.at)
-        written = write(*map(_join_text, arguments))
-        return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, written, setting.tags)]
+        written = write(*map(print_pieces, arguments))
+        return [setting.symbol(token.start, reader.offset, written)]
 
     return read_converted
+
+
+def _write_range(first: str, last: str, unit: str) -> str:
+    return write_quantity(f"{first}–{last}", unit)
 
 
 def _read_isotope(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -478,7 +143,8 @@ def _read_isotope(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
     element = reader.take_raw(setting.tags)
     if element is None:
         return reader.print_command(token)
-    return [token.symbol(shift(number, RAISED) or number, setting), *element]
+    raised = shift(number, RAISED) or number
+    return [token.symbol(raised, setting), *element]
 
 
 def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -487,7 +153,9 @@ def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[Te
     if found is None or reader.end < len(reader.tokens):
         return _read_as_typed(reader, token, setting)
     reader.skip_to(found.end())
-    return [TexPiece(*found.span(2), PieceKind.TEXT, found[2], setting.with_tag("code").tags)]
+    start, end = found.span(2)
+    tags = setting.with_tag("code").tags
+    return [TexPiece(start, end, PieceKind.TEXT, found[2], tags)]
 
 
 def _read_second_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -501,8 +169,9 @@ def _script_of_words(kind: PieceKind) -> Command:
         pieces = reader.read_argument(setting._replace(is_formula=False))
         if pieces is None:
             return reader.print_command(token)
-        script = make_script(kind, token.start, reader.offset, pieces)
-        return arrange(script, followed_by=reader.text[reader.offset : reader.offset + 1])
+        end = reader.offset
+        script = make_script(kind, token.start, end, pieces)
+        return arrange(script, followed_by=reader.text[end : end + 1])
 
     return read_script
 
@@ -519,15 +188,13 @@ def _read_delimiter(reader: Reader, token: Token, setting: TexSetting) -> list[T
     r"""Read the bracket after `\left` and `\right`; a full stop there prints nothing."""
     if reader.skip_character("."):
         return []
-    pieces = reader.read_argument(setting)
-    if pieces is None:
-        return []
+    pieces = reader.read_argument(setting) or []
     role = Role.CLOSE if reader.written(token).startswith("\\r") else Role.OPEN
-    angles = {"<": "⟨", ">": "⟩"}
-    return [
-        piece._replace(role=role, text=angles.get(piece.text, piece.text), kind=PieceKind.SYMBOL)
-        for piece in pieces
-    ]
+    brackets: list[TexPiece] = []
+    for piece in pieces:
+        text = _ANGLES.get(piece.text, piece.text)
+        brackets.append(piece._replace(role=role, text=text, kind=PieceKind.SYMBOL))
+    return brackets
 
 
 def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -536,17 +203,19 @@ def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     pieces = reader.read_argument(setting._replace(face="upright"))
     if not pieces:
         return reader.print_command(token)
-    name = _join_text(arrange(pieces))
-    return [TexPiece(token.start, reader.offset, PieceKind.SYMBOL, name, setting.tags, Role.NAME)]
+    name = print_pieces(arrange(pieces))
+    return [setting.symbol(token.start, reader.offset, name, Role.NAME)]
 
 
 def _read_two(set_two: _SetTwo) -> Command:
     def read_two(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         first = reader.read_argument(setting)
-        second = reader.read_argument(setting) if first is not None else None
-        if first is None or second is None:
-            return [reader.typed(token), *(first or ())]
-        return set_two(token.start, token, reader.offset, setting, first, second)
+        if first is None:
+            return [reader.typed(token)]
+        second = reader.read_argument(setting)
+        if second is None:
+            return [reader.typed(token), *first]
+        return set_two(_TwoParts(token.start, token, reader.offset, first, second), setting)
 
     return read_two
 
@@ -556,45 +225,45 @@ def _divide(set_two: _SetTwo) -> Divider:
         reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting
     ) -> list[TexPiece]:
         below = reader.read(reader.end, setting)
-        return set_two(
-            above[0].start if above else token.start, token, reader.offset, setting, above, below
-        )
+        start = above[0].start if above else token.start
+        return set_two(_TwoParts(start, token, reader.offset, above, below), setting)
 
     return divide
 
 
-def _set_fraction(
-    start: int, _: Token, end: int, __: TexSetting, above: list[TexPiece], below: list[TexPiece]
-) -> list[TexPiece]:
-    return [make_fraction(start, end, above, below)]
+def _set_fraction(two: _TwoParts, _: TexSetting) -> list[TexPiece]:
+    return [make_fraction(two.start, two.end, two.first, two.second)]
 
 
-def _set_binomial(
-    start: int, token: Token, end: int, _: TexSetting, above: list[TexPiece], below: list[TexPiece]
-) -> list[TexPiece]:
-    middle = token.end
+def _set_binomial(two: _TwoParts, _: TexSetting) -> list[TexPiece]:
+    middle = two.token.end
+    end = max(middle, two.end)
+    last = max(middle, two.end - 1)
+    no_tags = TexSetting()
     return [
-        TexPiece(start, middle, PieceKind.SYMBOL, "(", role=Role.OPEN),
-        *above,
-        TexPiece(middle, middle, PieceKind.SYMBOL, "choose", role=Role.NAME),
-        *below,
-        TexPiece(max(middle, end - 1), max(middle, end), PieceKind.SYMBOL, ")", role=Role.CLOSE),
+        no_tags.symbol(two.start, middle, "(", Role.OPEN),
+        *two.first,
+        no_tags.symbol(middle, middle, "choose", Role.NAME),
+        *two.second,
+        no_tags.symbol(last, end, ")", Role.CLOSE),
     ]
 
 
 def _bracket(opening: str, closing: str, middle: str = "") -> Command:
-    """Return a command that puts its argument between brackets, or all of them with a sign between each two."""
+    """Return a command that puts its argument between brackets.
+
+    With a sign for the middle it takes several, and puts the sign between each two.
+    """
 
     def read_bracketed(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         if reader.peek_character() not in ("{", "\\"):  # `\abs x` is a name of the author's own
             return reader.print_command(token)
         pieces = reader.read_argument(setting) or []
         while middle and reader.closing() is not None:
-            pieces.append(
-                TexPiece(reader.offset, reader.offset, PieceKind.SYMBOL, middle, role=Role.BAR)
-            )
+            place = reader.offset
+            pieces.append(TexPiece(place, place, PieceKind.SYMBOL, middle, role=Role.BAR))
             pieces += reader.read_argument(setting) or ()
-        return _enclose(reader, token, setting, (opening, closing), pieces)
+        return reader.enclose(token, setting, (opening, closing), pieces)
 
     return read_bracketed
 
@@ -604,51 +273,50 @@ def _read_root(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     pieces = reader.read_argument(setting)
     if pieces is None:
         return [token.symbol("√", setting, Role.VARIABLE)]
-    sign = {"": "√", "2": "√", "3": "∛", "4": "∜"}.get(
-        degree
-    ) or f"{shift(degree, RAISED) or degree}√"
+    sign = _ROOTS.get(degree)
+    if sign is None:
+        raised = shift(degree, RAISED) or degree
+        sign = f"{raised}√"
     inside = arrange(pieces)
-    bases = [piece for piece in inside if piece.role is not Role.SCRIPT]
-    is_single = (
-        len(bases) == 1
-        and (
-            not is_several_letters(bases[0]) or bases[0].text == "Hz"
-        )  # `fT/√Hz`, the one unit under a root
-        and all(piece.kind is PieceKind.SUBSCRIPT for piece in inside if piece.role is Role.SCRIPT)
-    )
-    if is_single:
+    if _is_single(inside):
         return [token.symbol(sign, setting, Role.OPEN), *inside]
-    return _enclose(reader, token, setting, (f"{sign}(", ")"), inside)
+    return reader.enclose(token, setting, (f"{sign}(", ")"), inside)
+
+
+def _is_single(pieces: Sequence[TexPiece]) -> bool:
+    """Tell whether what is under a root is one letter or number, perhaps with an index."""
+    bases = [piece for piece in pieces if piece.role is not Role.SCRIPT]
+    if len(bases) != 1:
+        return False
+    if is_several_letters(bases[0]) and bases[0].text != "Hz":  # `fT/√Hz`, the one unit there
+        return False
+    scripts = [piece for piece in pieces if piece.role is Role.SCRIPT]
+    return all(script.kind is PieceKind.SUBSCRIPT for script in scripts)
 
 
 def _stack(kind: PieceKind) -> _SetTwo:
-    def set_stack(
-        start: int,
-        _: Token,
-        end: int,
-        setting: TexSetting,
-        beside: list[TexPiece],
-        base: list[TexPiece],
-    ) -> list[TexPiece]:
+    def set_stack(two: _TwoParts, setting: TexSetting) -> list[TexPiece]:
+        beside = two.first
+        base = two.second
         together = _STACKED.get((_printed(beside), _printed(base)))
         if together:
-            return [TexPiece(start, end, PieceKind.SYMBOL, together, setting.tags, Role.RELATION)]
-        return [*base, *make_script(kind, start, end, beside)]
+            return [setting.symbol(two.start, two.end, together, Role.RELATION)]
+        return [*base, *make_script(kind, two.start, two.end, beside)]
 
     return set_stack
 
 
 def _printed(pieces: list[TexPiece]) -> str:
-    text = _join_text(pieces).strip()
+    text = print_pieces(pieces).strip()
     return text.lstrip("_") or text
 
 
 def _read_arrow(arrow: str) -> Command:
     def read_arrow(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         reader.take_option()
-        above = reader.read_argument(setting) or []
-        printed = token.symbol(arrow, setting, Role.RELATION)
-        return [printed, *make_script(PieceKind.SUPERSCRIPT, token.end, reader.offset, above)]
+        pieces = reader.read_argument(setting) or []
+        above = make_script(PieceKind.SUPERSCRIPT, token.end, reader.offset, pieces)
+        return [token.symbol(arrow, setting, Role.RELATION), *above]
 
     return read_arrow
 
@@ -656,7 +324,7 @@ def _read_arrow(arrow: str) -> Command:
 def _read_modulus(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
     pieces = reader.read_argument(setting) or []
     blank = TexPiece(token.start, token.start, PieceKind.BLANK, " ")
-    return [blank, *_enclose(reader, token, setting, ("(mod ", ")"), pieces)]
+    return [blank, *reader.enclose(token, setting, ("(mod ", ")"), pieces)]
 
 
 def _divide_lines(
@@ -664,7 +332,8 @@ def _divide_lines(
 ) -> list[TexPiece]:
     below = reader.read(reader.end, setting)
     comma = token.symbol(",", setting, Role.PUNCTUATION)
-    return [*above, comma, TexPiece(token.end, token.end, PieceKind.BLANK, " "), *below]
+    blank = TexPiece(token.end, token.end, PieceKind.BLANK, " ")
+    return [*above, comma, blank, *below]
 
 
 def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
@@ -695,10 +364,7 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("ang", _convert("{}°".format)),
     **_named("unit si", _convert(write_unit)),
     **_named("SI qty SIlist qtylist", _convert(write_quantity, 2)),
-    **_named(
-        "SIrange qtyrange",
-        _convert(lambda first, last, unit: write_quantity(f"{first}–{last}", unit), 3),
-    ),
+    **_named("SIrange qtyrange", _convert(_write_range, 3)),
     **_named("isotope", _read_isotope),
     **_named("xspace", lambda reader, token, setting: []),  # noqa: ARG005 - a Command
     **_named("href textcolor", _read_second_argument),
@@ -725,8 +391,8 @@ TEXT_COMMANDS: dict[str, Command] = {
     ),
     **_named("textsuperscript", _script_of_words(PieceKind.SUPERSCRIPT)),
     **_named("textsubscript", _script_of_words(PieceKind.SUBSCRIPT)),
-    **_named("begin end", _read_environment),
-    **_named("u v H c d b k r t", _read_text_accent),
+    **_named("begin end", read_environment),
+    **_named("u v H c d b k r t", read_text_accent),
 }
 """Commands of text, which formulas may hold, too."""
 
@@ -776,8 +442,8 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("xleftarrow", _read_arrow("←")),
     **_named("pmod", _read_modulus),
     **_named("substack", _read_with(row_break=",")),
-    **_named("cr", _read_row_end),
-    **dict.fromkeys(MATH_ACCENTS, _read_formula_accent),
+    **_named("cr", read_row_end),
+    **dict.fromkeys(MATH_ACCENTS, read_formula_accent),
 }
 """Commands whose arguments are formulas, also in text."""
 

@@ -12,6 +12,7 @@ _OPERANDS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.BI
 _FACTORS = frozenset({Role.WORD, Role.VARIABLE, Role.NUMBER, Role.NAME, Role.CLOSE})
 _FACTORS_AFTER = _OPERANDS | {Role.OPEN, Role.SCRIPT}
 _INFIX = frozenset({Role.INFIX, Role.RELATION})
+_OF_SUMS = _INFIX | {Role.NAME}
 _NO_LEFT_OPERAND = _INFIX | {Role.OPEN, Role.PUNCTUATION, Role.NAME, Role.BIG}
 _SETTLED = frozenset({PieceKind.TEXT, PieceKind.SYMBOL})
 _APART = frozenset({PieceKind.BLANK, PieceKind.FRACTION})
@@ -29,11 +30,11 @@ _DIFFERENTIAL = re.compile(r"d\w")
 def arrange(
     pieces: Sequence[TexPiece], *, is_script: bool = False, followed_by: str = ""
 ) -> list[TexPiece]:
-    """Set a formula, or one that is raised or lowered (`is_script`) and keeps blanks between words only.
+    """Set a formula; one that is raised or lowered (`is_script`) keeps blanks between words only.
 
-    An operator keeps the blanks it was typed with, on both sides or on neither. One without a left operand
-    is a sign and gets none. A blank parts the name of a function from what it is applied to. `followed_by` is
-    the character after the formula, which an index must not run into.
+    An operator keeps the blanks it was typed with, on both sides or on neither. One without a left
+    operand is a sign and gets none. A blank parts the name of a function from what it is applied
+    to. `followed_by` is the character after the formula, which an index must not run into.
     """
     if not pieces or (len(pieces) == 1 and pieces[0].kind in _SETTLED):
         return list(pieces)
@@ -53,7 +54,7 @@ def arrange(
 
 
 def find_requested_blank(pieces: Iterable[TexPiece]) -> TexPiece | None:
-    r"""Return the blank that the first pieces ask for, as `\,` or `~` does; one merely typed is no such blank."""
+    r"""Return the blank that the first pieces ask for, as `\,` or `~` does, or None."""
     for piece in pieces:
         if piece.kind is not PieceKind.BLANK:
             return None
@@ -67,7 +68,8 @@ def make_script(
 ) -> list[TexPiece]:
     """Raise or lower `pieces`: in Unicode if each character has such a form, else `^(…)`, `_(…)`.
 
-    What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means the same.
+    What is lowered within nothing but a lowered part, as in `s_{_{NN}}`, is set smaller and means
+    the same.
     """
     others = [piece for piece in pieces if piece.kind is not PieceKind.BLANK]
     if len(others) == 1 and others[0].kind is kind:
@@ -76,17 +78,17 @@ def make_script(
     text = "".join([piece.text for piece in inside]).strip()
     if not text:
         return []
-    is_raised = kind is PieceKind.SUPERSCRIPT
-    if is_raised and RAISED_BY_NATURE.keys() >= set(text):
-        raised = "".join(RAISED_BY_NATURE[character] for character in text).replace(
-            2 * "\N{PRIME}", "\N{DOUBLE PRIME}"
-        )
+    if kind is not PieceKind.SUPERSCRIPT:
+        if text in LOWERED_BY_CUSTOM:
+            return [TexPiece(start, end, PieceKind.SYMBOL, text, role=Role.SCRIPT)]
+        plain = shift(text, LOWERED) or f"_({text})"
+    elif RAISED_BY_NATURE.keys() >= set(text):
+        primes = "".join([RAISED_BY_NATURE[character] for character in text])
+        raised = primes.replace("\N{PRIME}\N{PRIME}", "\N{DOUBLE PRIME}")
         return [TexPiece(start, end, PieceKind.SYMBOL, raised, role=Role.SCRIPT)]
-    if not is_raised and text in LOWERED_BY_CUSTOM:
-        return [TexPiece(start, end, PieceKind.SYMBOL, text, role=Role.SCRIPT)]
-    if is_raised:
+    else:
         text = text.replace("∗", "*")
-    plain = shift(text, RAISED if is_raised else LOWERED) or f"{'^' if is_raised else '_'}({text})"
+        plain = shift(text, RAISED) or f"^({text})"
     return [TexPiece(start, end, kind, plain, role=Role.SCRIPT, inside=inside)]
 
 
@@ -94,103 +96,101 @@ def make_fraction(
     start: int, end: int, above: Sequence[TexPiece], below: Sequence[TexPiece]
 ) -> TexPiece:
     """Make a fraction of two parts; `arrange` sets it when it knows what is beside it."""
-    over, under = arrange(above), arrange(below)
-    slash = TexPiece(
-        over[-1].end if over else start,
-        under[0].start if under else end,
-        PieceKind.SYMBOL,
-        "/",
-        role=Role.BAR,
-    )
-    inside = (
-        *_enclose(over, start, slash.start, needed=_is_sum(over)),
-        slash,
-        *_enclose(under, slash.end, end, needed=_is_sum(under) or _is_product(under)),
-    )
+    over: Sequence[TexPiece] = arrange(above)
+    under: Sequence[TexPiece] = arrange(below)
+    slash_start = over[-1].end if over else start
+    slash_end = under[0].start if under else end
+    slash = TexPiece(slash_start, slash_end, PieceKind.SYMBOL, "/", role=Role.BAR)
+    if _is_sum(over):
+        over = _enclose(over, start, slash_start)
+    if _is_sum(under) or _is_product(under):
+        under = _enclose(under, slash_end, end)
+    inside = (*over, slash, *under)
     return TexPiece(start, end, PieceKind.FRACTION, "", role=Role.NUMBER, inside=inside)
 
 
-def _enclose(
-    pieces: Sequence[TexPiece], start: int, end: int, *, needed: bool
-) -> Sequence[TexPiece]:
-    if not needed:
-        return pieces
-    opening = TexPiece(start, max(start, pieces[0].start), PieceKind.SYMBOL, "(", role=Role.OPEN)
-    closing = TexPiece(min(pieces[-1].end, end), end, PieceKind.SYMBOL, ")", role=Role.CLOSE)
+def _enclose(pieces: Sequence[TexPiece], start: int, end: int) -> Sequence[TexPiece]:
+    """Put pieces between parentheses."""
+    first = max(start, pieces[0].start)
+    last = min(pieces[-1].end, end)
+    opening = TexPiece(start, first, PieceKind.SYMBOL, "(", role=Role.OPEN)
+    closing = TexPiece(last, end, PieceKind.SYMBOL, ")", role=Role.CLOSE)
     return (opening, *pieces, closing)
 
 
 def _is_sum(pieces: Sequence[TexPiece]) -> bool:
     """Whether a slash beside the pieces would take hold of a part of them only."""
-    return any(
-        piece.role in _INFIX or piece.role is Role.NAME or piece.text == "/" for piece in pieces[1:]
-    )
+    return any(piece.role in _OF_SUMS or piece.text == "/" for piece in pieces[1:])
 
 
 def _is_product(pieces: Sequence[TexPiece]) -> bool:
-    factors = [
-        piece
-        for piece in pieces
-        if piece.role is not Role.SCRIPT and piece.kind is not PieceKind.BLANK
-    ]
+    printed = [piece for piece in pieces if piece.kind is not PieceKind.BLANK]
+    factors = [piece for piece in printed if piece.role is not Role.SCRIPT]
+    if not factors:
+        return False
+    first = factors[0]
     if len(factors) == 1:
-        return is_several_letters(factors[0]) and not _DIFFERENTIAL.fullmatch(factors[0].text)
-    return len(factors) > 1 and not (
-        factors[0].role is Role.OPEN and factors[-1].role is Role.CLOSE
-    )
+        return is_several_letters(first) and not _DIFFERENTIAL.fullmatch(first.text)
+    is_enclosed = first.role is Role.OPEN and factors[-1].role is Role.CLOSE
+    return not is_enclosed
 
 
 def is_several_letters(piece: TexPiece) -> bool:
-    """Whether a piece is letters set in italics, each a variable of its own, and not one upright word."""
-    return piece.tags[-1:] == ("i",) and len(piece.text) > 1
+    """Whether a piece is letters in italics, each a variable of its own, and no upright word."""
+    is_in_italics = piece.tags[-1:] == ("i",)
+    return is_in_italics and len(piece.text) > 1
 
 
 def _expand_fractions(pieces: Sequence[TexPiece], *, is_script: bool) -> list[TexPiece]:
     expanded: list[TexPiece] = []
     for place, piece in enumerate(pieces):
-        if piece.kind is PieceKind.FRACTION:
-            needed = _has_factor_beside(pieces, place, is_script=is_script)
-            expanded += _enclose(piece.inside, piece.start, piece.end, needed=needed)
-        else:
+        if piece.kind is not PieceKind.FRACTION:
             expanded.append(piece)
+        elif _has_factor_beside(pieces, place, is_script=is_script):
+            expanded += _enclose(piece.inside, piece.start, piece.end)
+        else:
+            expanded += piece.inside
     return expanded
 
 
 def _has_factor_beside(pieces: Sequence[TexPiece], place: int, *, is_script: bool) -> bool:
-    before = (
-        piece
-        for piece in reversed(pieces[max(0, place - 2) : place])
-        if piece.kind is not PieceKind.BLANK
-    )
-    after = (piece for piece in pieces[place + 1 : place + 3] if piece.kind is not PieceKind.BLANK)
-    left, right = next(before, None), next(after, None)
+    left = _find_printed(reversed(pieces[max(0, place - 2) : place]))
     if left is not None and (left.role in _FACTORS or left.role is Role.SCRIPT):
         return True
+    right = _find_printed(pieces[place + 1 : place + 3])
     if right is None:
         return False
     if right.role is Role.WORD and not is_several_letters(right):
         # An upright word after a blank is no factor but a unit or a remark: `3/2 GeV`, `1/2 if`.
-        return right.text[:1].isalpha() and (is_script or right is pieces[place + 1])
+        is_beside = is_script or right is pieces[place + 1]
+        return is_beside and right.text[:1].isalpha()
     return right.role in _FACTORS_AFTER
 
 
+def _find_printed(pieces: Iterable[TexPiece]) -> TexPiece | None:
+    for piece in pieces:
+        if piece.kind is not PieceKind.BLANK:
+            return piece
+    return None
+
+
 def _settle_scripts(pieces: list[TexPiece], followed_by: str) -> list[TexPiece]:
-    """Drop the parentheses of each script that is a single sign, or a word that nothing runs into."""
+    """Drop the parentheses of each script that is one sign, or a word that nothing runs into."""
     for place, piece in enumerate(pieces):
         bracketed = _PARENTHESISED.fullmatch(piece.text) if piece.inside else None
         if bracketed is None:
             continue
-        following = pieces[place + 1] if place + 1 < len(pieces) else None
-        after = (
-            followed_by
-            if following is None
-            else following.text[:1] * (following.role is not Role.SCRIPT)
-        )
+        after = followed_by
+        if place + 1 < len(pieces):
+            following = pieces[place + 1]
+            after = "" if following.role is Role.SCRIPT else following.text[:1]
+        sign, inner = bracketed.groups()
         # Letters of a script within the script go on as if they were its own: `x^(yᶻ)`, `x_(iⱼ)`.
         has_script = any(part.role is Role.SCRIPT for part in piece.inside)
-        is_word = bracketed[2].isalpha() and not after.isalnum() and not has_script
-        if is_word or (len(bracketed[2]) == 1 and not bracketed[2].isalnum()):
-            pieces[place] = piece._replace(text=bracketed[1] + bracketed[2])
+        is_word = inner.isalpha() and not after.isalnum() and not has_script
+        is_one_sign = len(inner) == 1 and not inner.isalnum()
+        if is_word or is_one_sign:
+            pieces[place] = piece._replace(text=sign + inner)
     return pieces
 
 
@@ -214,19 +214,22 @@ class _Row:
             is_sign = is_infix and self.left_role in _NO_LEFT_OPERAND
             is_typed = has_blank_after or self.blank is not None
             is_spaced = not is_last and (is_typed or role is Role.RELATION)
-            if self.pieces and self._wants_blank(
-                piece, is_infix=is_infix and not is_sign, is_spaced=is_spaced
-            ):
-                blank = self.blank or TexPiece(
-                    piece.start, piece.start, PieceKind.BLANK, " ", role=Role.LOOSE
-                )
-                self.pieces.append(blank._replace(text=" "))
+            is_operator = is_infix and not is_sign
+            if self.pieces and self._wants_blank(piece, is_infix=is_operator, is_spaced=is_spaced):
+                self._add_blank(piece.start)
             self.left_role = Role.OPEN if role is Role.SCRIPT else role
             self.left_is_symbol = piece.kind is not PieceKind.TEXT
             self.left_is_sign = is_sign
             self.left_is_spaced = is_spaced
         self.pieces.append(piece)
         self.blank = None
+
+    def _add_blank(self, place: int) -> None:
+        """Add the blank that was typed, or one that was not."""
+        if self.blank is not None:
+            self.pieces.append(self.blank._replace(text=" "))
+        else:
+            self.pieces.append(TexPiece(place, place, PieceKind.BLANK, " ", role=Role.LOOSE))
 
     def _wants_blank(self, piece: TexPiece, *, is_infix: bool, is_spaced: bool) -> bool:
         if piece.role in (Role.CLOSE, Role.PUNCTUATION):
@@ -240,9 +243,11 @@ class _Row:
         return self._wants_blank_between(piece)
 
     def _wants_blank_in_script(self, piece: TexPiece) -> bool:
-        if Role.NAME in (self.left_role, piece.role):
+        left_role = self.left_role
+        if Role.NAME in (left_role, piece.role):
             return self._wants_blank_between(piece)
-        return self.blank is not None and self.left_role is Role.WORD and piece.role is Role.WORD
+        are_words = left_role is Role.WORD and piece.role is Role.WORD
+        return are_words and self.blank is not None
 
     def _wants_blank_between(self, piece: TexPiece) -> bool:
         if self.left_role is Role.OPEN:
@@ -256,13 +261,14 @@ class _Row:
         return self.blank is not None
 
     def _is_glued_to(self, piece: TexPiece) -> bool:
-        r"""Whether TeX would ignore the blank and a reader does not miss it: `2 \pi`, `K \pi`, `f (x)`."""
-        if self.left_role is Role.VARIABLE and piece.role in (Role.VARIABLE, Role.OPEN):
+        r"""Whether TeX would ignore the blank and a reader does not miss it.
+
+        `2 \pi`, `K \pi`, `f (x)`.
+        """
+        left_role = self.left_role
+        if left_role is Role.VARIABLE and piece.role in (Role.VARIABLE, Role.OPEN):
             return True
-        if self.left_role is Role.VARIABLE and self.left_is_symbol:
+        if left_role is Role.VARIABLE and self.left_is_symbol:
             return piece.role in (Role.WORD, Role.NUMBER)
-        return (
-            piece.role is Role.VARIABLE
-            and piece.kind is not PieceKind.TEXT
-            and self.left_role in (Role.WORD, Role.NUMBER)
-        )
+        is_symbol = piece.role is Role.VARIABLE and piece.kind is not PieceKind.TEXT
+        return is_symbol and left_role in (Role.WORD, Role.NUMBER)

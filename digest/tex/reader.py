@@ -1,11 +1,12 @@
 # ruff: noqa: RUF001 - Greek letters look like others
 """Reads TeX-flavoured text into pieces, as they show or as searches for words need them.
 
-People type into the forms of arXiv: words with a few commands, formulas between dollars, commands of packages that
-are not loaded, and plain text that only looks like TeX. What is not understood is printed as it was typed.
+People type into the forms of arXiv: words with a few commands, formulas between dollars, commands
+of packages that are not loaded, and plain text that only looks like TeX. What is not understood is
+printed as it was typed.
 
-`$N$body` shows as one word, though two were meant. So `parse_words` puts a `_` between a letter or digit of a
-formula and one right beside the formula: searches take that sign for the end of a word.
+`$N$body` shows as one word, though two were meant. So `parse_words` puts a `_` between a letter or
+digit of a formula and one right beside the formula: searches take that sign for the end of a word.
 """
 
 from __future__ import annotations
@@ -22,9 +23,6 @@ from digest.tex.commands import (
     FORMULA_COMMANDS,
     TEXT_COMMANDS,
     WITH_ARGUMENTS,
-    read_escape,
-    read_ligature,
-    read_tie,
 )
 from digest.tex.formulas import (
     NO_BLANK_AFTER,
@@ -33,6 +31,7 @@ from digest.tex.formulas import (
     find_requested_blank,
     make_script,
 )
+from digest.tex.signs import read_escape, read_ligature, read_tie
 from digest.tex.symbols import (
     BLACKBOARD,
     BLANK_SWALLOWING,
@@ -47,6 +46,7 @@ from digest.tex.symbols import (
 from digest.tex.tokens import (
     PieceKind,
     Role,
+    Tags,
     TexPiece,
     TexSetting,
     Token,
@@ -57,7 +57,7 @@ from digest.tex.tokens import (
 )
 
 _DEEPEST = 10
-"""Groups nested deeper than this are printed as typed; five is the most that real abstracts have."""
+"""Groups nested deeper than this are printed as typed; real abstracts have five at most."""
 
 _BARE_ARGUMENT = 3
 """How much deeper an argument without braces counts: `\\hat\\hat\\hat…` is no formula."""
@@ -66,8 +66,22 @@ _LONGEST_RUN = 600
 """Longer runs of plain characters within a formula are no formula, but printed as typed."""
 
 _LONE_LETTER = re.compile(r"\\(?:cal|frak)\s*[A-Za-z](?![A-Za-z])")
-_FACES = {"blackboard": BLACKBOARD, "calligraphic": CALLIGRAPHIC, "fraktur": FRAKTUR, "bold": BOLD}
-_FORMULA_PART = re.compile(r"([A-Za-z]+)|([0-9]+(?:[.,][0-9]+)*)|(\s+)|('+)|(->|:=|.)", re.DOTALL)
+_FACES = {
+    "blackboard": BLACKBOARD,
+    "calligraphic": CALLIGRAPHIC,
+    "fraktur": FRAKTUR,
+    "bold": BOLD,
+}
+_FORMULA_PART = re.compile(
+    r"""
+    (?P<letters>[A-Za-z]+)
+    | (?P<figures>[0-9]+(?:[.,][0-9]+)*)        # 1,000.5
+    | (?P<blanks>\s+)
+    | (?P<primes>'+)
+    | (?P<sign>->|:=|.)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 _MINUS = "−"
 _REPLACED = {"-": _MINUS, "*": "∗", "->": "→"}
 _COMPOUND = re.compile(r"(?<=[A-Za-z]{3})-(?=[A-Za-z]{3})")
@@ -77,8 +91,8 @@ EDGE: Final = "_"
 """Parts two words of which at least one is in a formula."""
 
 _TABLE = """
-α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi ο omicron
-π pi ρ rho σ sigma τ tau υ upsilon φ phi χ chi ψ psi ω omega
+α alpha β beta γ gamma δ delta ε epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu
+ξ xi ο omicron π pi ρ rho σ sigma τ tau υ upsilon φ phi χ chi ψ psi ω omega
 """
 _NAMED = _TABLE.split()
 GREEK: Final = dict(zip(_NAMED[::2], _NAMED[1::2], strict=True))
@@ -97,9 +111,11 @@ class Reader(TokenCursor):
     def read(self, end: int, setting: TexSetting) -> list[TexPiece]:
         """Read the tokens up to `end` (an index)."""
         if self.depth >= _DEEPEST:
-            first, self.at = self.at, end
+            first = self.at
+            self.at = end
             return self.as_typed(first, end)
-        outer, self.end = self.end, end
+        outer = self.end
+        self.end = end
         self.depth += 1
         was_formula = setting.is_formula
         pieces: list[TexPiece] = []
@@ -123,7 +139,7 @@ class Reader(TokenCursor):
         return pieces if setting.is_formula is was_formula else arrange(pieces)
 
     def read_argument(self, setting: TexSetting) -> list[TexPiece] | None:
-        """Read what TeX takes for an argument: a group, a command or one character; None if none comes."""
+        """Read what TeX takes for an argument: a group, a command or a character; None for none."""
         self.skip_blanks()
         token = self.peek()
         closing = self.closing()
@@ -151,7 +167,9 @@ class Reader(TokenCursor):
         return self.as_typed(first, self.at)
 
     def _has_argument(self, token: Token) -> bool:
-        return self.closing() is not None or _LONE_LETTER.match(self.text, token.start) is not None
+        if self.closing() is not None:
+            return True
+        return _LONE_LETTER.match(self.text, token.start) is not None
 
     def _declare(self, name: str, setting: TexSetting) -> TexSetting:
         if not setting.is_formula:
@@ -203,35 +221,29 @@ class Reader(TokenCursor):
     def _read_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if setting.is_formula and token.end - token.start <= _LONGEST_RUN:
             return self._read_formula_run(token, setting)
-        return [
-            TexPiece(
-                token.start,
-                token.end,
-                PieceKind.TEXT,
-                self.text[token.start : token.end],
-                setting.tags,
-            )
-        ]
+        return [self.typed(token, setting.tags)]
 
     def _read_formula_run(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         pieces: list[TexPiece] = []
+        tags = setting.tags
         for part in _FORMULA_PART.finditer(self.text, token.start, token.end):
             start, end = part.span()
-            if part.lastindex == 1:
-                pieces.append(_set_letters(start, end, part[0], setting))
-            elif part.lastindex == 2:  # noqa: PLR2004 - the groups of the pattern, in order
-                pieces.append(_set_digits(start, end, part[0], setting))
-            elif part.lastindex == 3:  # noqa: PLR2004 - as above
-                pieces.append(TexPiece(start, end, PieceKind.BLANK, " ", setting.tags, Role.LOOSE))
-            elif part.lastindex == 4:  # noqa: PLR2004 - as above
-                primes = _PRIMES[min(end - start, len(_PRIMES) - 1)]
-                pieces.append(
-                    TexPiece(start, end, PieceKind.SYMBOL, primes, setting.tags, Role.SCRIPT)
-                )
-            elif _COMPOUND.match(self.text, start, token.end):
-                pieces.append(TexPiece(start, end, PieceKind.TEXT, "-", setting.tags, Role.INFIX))
-            else:
-                pieces.append(_set_sign(start, end, part[0], setting))
+            written = part[0]
+            match part.lastgroup:
+                case "letters":
+                    piece = _set_letters(start, end, written, setting)
+                case "figures":
+                    piece = _set_digits(start, end, written, setting)
+                case "blanks":
+                    piece = TexPiece(start, end, PieceKind.BLANK, " ", tags, Role.LOOSE)
+                case "primes":
+                    printed = _PRIMES[min(end - start, len(_PRIMES) - 1)]
+                    piece = setting.symbol(start, end, printed, Role.SCRIPT)
+                case _ if _COMPOUND.match(self.text, start, token.end):
+                    piece = TexPiece(start, end, PieceKind.TEXT, "-", tags, Role.INFIX)
+                case _:
+                    piece = _set_sign(start, end, written, setting)
+            pieces.append(piece)
         return pieces
 
     def _read_group(self, token: Token, setting: TexSetting) -> list[TexPiece]:
@@ -253,12 +265,15 @@ class Reader(TokenCursor):
         ]
 
     def _starts_with_command(self) -> bool:
-        r"""Whether the group just opened is TeX: `{\it x}`, `{\AA}`; `{1,2}` and `_{\rm b}` are text."""
-        is_script = self.at > 1 and self.tokens[self.at - 2].kind in (
-            TokenKind.RAISE,
-            TokenKind.LOWER,
-        )
-        return self.peek_character() == "\\" and not is_script
+        r"""Whether the group just opened is TeX: `{\it x}`, `{\AA}`.
+
+        `{1,2}` and `_{\rm b}` are text.
+        """
+        if self.at > 1:
+            before = self.tokens[self.at - 2]
+            if before.kind in (TokenKind.RAISE, TokenKind.LOWER):
+                return False
+        return self.peek_character() == "\\"
 
     def _read_dollar(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if token.start not in self.formulas:
@@ -277,12 +292,14 @@ class Reader(TokenCursor):
     def read_formula(
         self, closing: int, setting: TexSetting, start: int, end: int
     ) -> list[TexPiece]:
-        """Read the formula that ends before the token `closing`; with its delimiters it is `start` to `end`."""
+        """Read the formula before the token `closing`; it is `start` to `end`, delimiters too."""
         pieces = self.read(closing, TexSetting(is_formula=True, tags=setting.tags))
         if setting.is_formula:
             return pieces
         self._note_formula(start, end)
-        return _set_formula(pieces, self.text[max(0, start - 1) : start], self.text[end : end + 1])
+        before = self.text[max(0, start - 1) : start]
+        after = self.text[end : end + 1]
+        return _set_formula(pieces, before, after)
 
     def _note_formula(self, start: int, end: int) -> None:
         """Note the place of a formula; one in words within it is a part of it."""
@@ -301,11 +318,13 @@ class Reader(TokenCursor):
     def _read_cell(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         if not setting.is_formula:
             return self._print_token(token, setting)
-        return [token.blank(setting, role=Role.WORD if setting.row_break else Role.LOOSE)]
+        role = Role.WORD if setting.row_break else Role.LOOSE
+        return [token.blank(setting, role=role)]
 
     def _read_blank(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         written = "\n" if "\n" in self.written(token) else " "
-        return [token.blank(setting, written, Role.LOOSE if setting.is_formula else Role.WORD)]
+        role = Role.LOOSE if setting.is_formula else Role.WORD
+        return [token.blank(setting, written, role)]
 
     def _print_token(self, token: Token, setting: TexSetting) -> list[TexPiece]:
         return [self.typed(token, setting.tags)]
@@ -328,64 +347,65 @@ class Reader(TokenCursor):
 
 
 def _set_letters(start: int, end: int, letters: str, setting: TexSetting) -> TexPiece:
+    face = setting.face
     is_single = len(letters) == 1
-    if setting.face in _FACES and (is_single or setting.face != "bold"):
-        letters = set_in(letters, _FACES[setting.face])
-        return TexPiece(start, end, PieceKind.SYMBOL, letters, setting.tags, Role.VARIABLE)
-    if setting.face:
-        tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
-        return TexPiece(start, end, PieceKind.TEXT, letters, tags, Role.WORD)
+    if face in _FACES and (is_single or face != "bold"):
+        return setting.symbol(start, end, set_in(letters, _FACES[face]), Role.VARIABLE)
+    if face:
+        return TexPiece(start, end, PieceKind.TEXT, letters, _tag_upright(setting), Role.WORD)
     role = Role.VARIABLE if is_single else Role.WORD
     return TexPiece(start, end, PieceKind.TEXT, letters, setting.with_tag("i").tags, role)
 
 
+def _tag_upright(setting: TexSetting) -> Tags:
+    return setting.with_tag("b").tags if setting.face == "bold" else setting.tags
+
+
 def _set_digits(start: int, end: int, digits: str, setting: TexSetting) -> TexPiece:
     if setting.face == "blackboard":
-        return TexPiece(
-            start, end, PieceKind.SYMBOL, set_in(digits, BLACKBOARD), setting.tags, Role.NUMBER
-        )
-    tags = setting.with_tag("b").tags if setting.face == "bold" else setting.tags
-    return TexPiece(start, end, PieceKind.TEXT, digits, tags, Role.NUMBER)
+        return setting.symbol(start, end, set_in(digits, BLACKBOARD), Role.NUMBER)
+    return TexPiece(start, end, PieceKind.TEXT, digits, _tag_upright(setting), Role.NUMBER)
 
 
 def _set_sign(start: int, end: int, sign: str, setting: TexSetting) -> TexPiece:
     replaced = _REPLACED.get(sign, sign)
     kind = PieceKind.TEXT if replaced == sign else PieceKind.SYMBOL
-    return TexPiece(
-        start, end, kind, replaced, setting.tags, CHARACTER_ROLES.get(replaced, Role.VARIABLE)
-    )
+    role = CHARACTER_ROLES.get(replaced, Role.VARIABLE)
+    return TexPiece(start, end, kind, replaced, setting.tags, role)
 
 
 def _set_formula(pieces: Sequence[TexPiece], before: str, after: str) -> list[TexPiece]:
-    r"""Set the pieces of a formula, between the character before its delimiters and the one after them.
+    r"""Set the pieces of a formula, between the characters before and after its delimiters.
 
     A blank that is asked for at its edge is kept, as one within it is: `$9\,$TeV`, `RX$~$J1713.7`.
     """
-    first = None if before in NO_BLANK_AFTER or before.isspace() else find_requested_blank(pieces)
-    last = (
-        None
-        if after in NO_BLANK_BEFORE or after.isspace()
-        else find_requested_blank(reversed(pieces))
-    )
+    first: TexPiece | None = None
+    if before not in NO_BLANK_AFTER and not before.isspace():
+        first = find_requested_blank(pieces)
+    last: TexPiece | None = None
+    if after not in NO_BLANK_BEFORE and not after.isspace():
+        last = find_requested_blank(reversed(pieces))
     row = arrange(pieces, followed_by="" if last else after)
     if not row:
         return [last] if first and last else []
-    if (
-        not last
-        and row[-1].text == _MINUS
-        and after.isalpha()
-        and (len(row) > 1 or before.isalpha())
-    ):
+    is_before_word = last is None and after.isalpha()
+    has_left_part = len(row) > 1 or before.isalpha()
+    if is_before_word and has_left_part and row[-1].text == _MINUS:
         # A formula that ends in a minus before a word, as in `$p-$adic`, means a hyphen.
         row[-1] = row[-1]._replace(text="-")
-    return [piece for piece in (first, *row, last) if piece] if first or last else row
+    if first is not None:
+        row.insert(0, first)
+    if last is not None:
+        row.append(last)
+    return row
 
 
 def parse_tex(text: str) -> tuple[TexPiece, ...]:
-    """Read TeX-flavoured text into pieces, in reading order. It never raises, and takes time in proportion.
+    """Read TeX-flavoured text into pieces, in reading order.
 
-    Each piece says which code points of `text` it stands for; a `TEXT` piece is exactly those. All characters
-    outside formulas and commands are there, in their order. `^` and `_` raise and lower inside formulas only.
+    It never raises, and takes time in proportion. Each piece says which code points of `text` it
+    stands for; a `TEXT` piece is exactly those. All characters outside formulas and commands are
+    there, in their order. `^` and `_` raise and lower inside formulas only.
     """
     if is_one_run(text):
         return (TexPiece(0, len(text), PieceKind.TEXT, text),)
@@ -393,7 +413,7 @@ def parse_tex(text: str) -> tuple[TexPiece, ...]:
 
 
 def parse_words(text: str) -> Sequence[TexPiece]:
-    """Read TeX-flavoured text as `parse_tex` does, with an `EDGE` between words that only a formula parts."""
+    """Read text as `parse_tex` does, with an `EDGE` between words that only a formula parts."""
     if is_one_run(text):
         return (TexPiece(0, len(text), PieceKind.TEXT, text),)
     reader = Reader(text)
@@ -407,7 +427,7 @@ def _read_all(reader: Reader) -> list[TexPiece]:
 
 
 class _Levels(dict[str, str]):
-    """Character -> its level: two neighbours in a word are in different parts if their levels differ."""
+    """Character -> its level: neighbours in a word are in two parts if their levels differ."""
 
     def __missing__(self, character: str) -> str:
         letter = unicodedata.normalize("NFKD", character).casefold()[:1]
@@ -428,21 +448,23 @@ def _is_edge(before: str, after: str) -> bool:
 
     Both belong to words. Greek letters, and raised and lowered signs, part words by themselves.
     """
-    if not after.isalnum() or not (
-        before.isalnum() or (before > "\x7f" and unicodedata.combining(before))
-    ):
+    if not after.isalnum():
         return False
-    return not (LEVELS[before] or LEVELS[after])
+    if not before.isalnum() and not (before > "\x7f" and unicodedata.combining(before)):
+        return False
+    return not LEVELS[before] and not LEVELS[after]
 
 
 def _write_part(piece: TexPiece) -> str:
-    """Return a piece's plain form, with the edges within a script that Unicode can't raise or lower."""
+    """Return a piece's plain form, with edges within a script that Unicode can't raise or lower."""
     text = piece.text
-    if len(piece.inside) < 2 or text[0] not in "^_":  # noqa: PLR2004 - two are needed for an edge
+    if len(piece.inside) <= 1 or text[0] not in "^_":  # an edge is between two
         return text
     inside = ""
     for part in filter(None, map(_write_part, piece.inside)):
-        inside += f"{EDGE * _is_edge(inside[-1:], part[0])}{part}"
+        if _is_edge(inside[-1:], part[0]):
+            inside += EDGE
+        inside += part
     inside = inside.strip()
     return f"{text[0]}({inside})" if text[1] == "(" else text[0] + inside
 
@@ -452,7 +474,8 @@ def _mark_edges(
 ) -> list[TexPiece]:
     r"""Return the pieces of a text that show, and those that mark edges.
 
-    Outside of formulas a blank after a letter's command shows, but TeX ignores it: `\Lambda CDM`. It is an edge.
+    Outside of formulas a blank after a letter's command shows, but TeX ignores it: `\Lambda CDM`.
+    It is an edge.
     """
     starts = [start for start, _ in formulas]
     marked: list[TexPiece] = []
@@ -481,14 +504,10 @@ def _mark(place: int) -> TexPiece:
 
 
 def _is_ignored_blank(text: str, command: TexPiece, blank: TexPiece) -> bool:
-    """Whether a piece begins with a blank that only ends the name of a command that prints a letter."""
-    return (
-        blank.text[0].isspace()
-        and command.end == blank.start
-        and command.kind is PieceKind.SYMBOL
-        and len(command.text) == 1
-        and command.text.isalnum()
-        and text[blank.start : blank.start + 1].isspace()
-        and text[command.start] == "\\"
-        and text[command.start + 1 : command.end].isalpha()
-    )
+    """Whether a piece begins with a blank that only ends a command that prints a letter."""
+    is_blank = blank.text[0].isspace() and text[blank.start : blank.start + 1].isspace()
+    if not is_blank or command.end != blank.start or command.kind is not PieceKind.SYMBOL:
+        return False
+    if len(command.text) != 1 or not command.text.isalnum():
+        return False
+    return text[command.start] == "\\" and text[command.start + 1 : command.end].isalpha()

@@ -1,4 +1,4 @@
-"""Cuts TeX-flavoured text into tokens, finds which belong together, and says what pieces are made of them."""
+"""Cuts TeX-flavoured text into tokens, finds which belong together; and what a piece is."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _OPTION = re.compile(r"\s*\[([^\[\]{}$\\]{0,80})\]")
 _NEXT = re.compile(r"\s*(.?)", re.DOTALL)
 
 DROPPED = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff"
-"""Never printed: controls apart from white space, the two non-characters that XML forbids, and bidirectional
-overrides and isolates, which can turn the text around them."""
+"""Never printed: controls apart from white space, and the two non-characters that XML forbids.
+
+Nor are bidirectional overrides and isolates, which can turn the text around them.
+"""
 
 _TOKEN = re.compile(
     rf"""
@@ -37,8 +39,8 @@ _NAMED_PAIR = re.compile(r"\s*\{\s*([A-Za-z]+\*?)\s*\}")
 _BRACKETS = {"\\]": "\\[", "\\)": "\\("}
 
 _DOLLAR = re.compile(
-    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}"  # a formula within words within a formula
-    r"|\\.|(\$\$?)",
+    # A formula within words within a formula; an escape; a dollar.
+    r"\\(?:text[a-z]*|[mhf]box|emph)\s*\{[^{}$]*\$[^{}]*\}|\\.|(\$\$?)",
     re.DOTALL,
 )
 _INNER_PAIR = re.compile(r"\$[^$]*\$")
@@ -118,19 +120,24 @@ def join_text(pieces: Iterable[TexPiece]) -> list[TexPiece]:
     """Join text that continues text, so that a word is one piece however its tokens were cut."""
     joined: list[TexPiece] = []
     for piece in pieces:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and last.kind is PieceKind.TEXT
-            and piece.kind is PieceKind.TEXT
-            and (last.end, last.tags) == (piece.start, piece.tags)
-        ):
-            joined[-1] = TexPiece(
-                last.start, piece.end, PieceKind.TEXT, last.text + piece.text, last.tags, last.role
-            )
+        if joined and _continues(joined[-1], piece):
+            last = joined[-1]
+            text = last.text + piece.text
+            joined[-1] = TexPiece(last.start, piece.end, PieceKind.TEXT, text, last.tags, last.role)
         else:
             joined.append(piece)
     return joined
+
+
+def _continues(last: TexPiece, piece: TexPiece) -> bool:
+    if last.kind is not PieceKind.TEXT or piece.kind is not PieceKind.TEXT:
+        return False
+    return last.end == piece.start and last.tags == piece.tags
+
+
+def print_pieces(pieces: Iterable[TexPiece] | None) -> str:
+    """Return what pieces print as plain Unicode."""
+    return "".join([piece.text for piece in pieces or ()])
 
 
 class Segment(NamedTuple):
@@ -185,7 +192,8 @@ class TexSetting(NamedTuple):
 
     Attributes:
         tags: the HTML elements around it.
-        face: the letters of a formula: "" for italics, "upright", "bold", "blackboard", "calligraphic", "fraktur".
+        face: the letters of a formula: "" for italics, "upright", "bold", "blackboard",
+            "calligraphic", "fraktur".
         row_break: what stands for the end of a row of a table, "" outside of tables.
     """
 
@@ -196,22 +204,31 @@ class TexSetting(NamedTuple):
 
     def with_tag(self, tag: str) -> TexSetting:
         """The same with one more element around it, unless `tag` is "" or there already."""
-        return self if tag in ("", *self.tags) else self._replace(tags=(*self.tags, tag))
+        if not tag or tag in self.tags:
+            return self
+        return self._replace(tags=(*self.tags, tag))
+
+    def symbol(self, start: int, end: int, text: str, role: Role = Role.WORD) -> TexPiece:
+        """A symbol that stands for a part of the raw text."""
+        return TexPiece(start, end, PieceKind.SYMBOL, text, self.tags, role)
 
 
 def split_tokens(text: str) -> list[Token]:
     """Cut the beginning of a text into tokens; what is dropped from every output has none."""
-    return [
-        Token(kind, *match.span())
-        for match in islice(_TOKEN.finditer(text), MOST_TOKENS)
-        if (kind := _KINDS[match.lastindex or 0]) is not None
-    ]
+    tokens: list[Token] = []
+    for found in islice(_TOKEN.finditer(text), MOST_TOKENS):
+        kind = _KINDS[found.lastindex or 0]
+        if kind is not None:
+            tokens.append(Token(kind, found.start(), found.end()))
+    return tokens
 
 
 def is_one_run(text: str) -> bool:
     """Whether a text is one run of plain characters, as most names and titles are."""
-    match = _TOKEN.match(text)
-    return match is not None and match.lastindex == 1 and match.end() == len(text)
+    found = _TOKEN.match(text)
+    if found is None or found.end() != len(text):
+        return False
+    return _KINDS[found.lastindex or 0] is TokenKind.RUN
 
 
 def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
@@ -237,14 +254,20 @@ def find_partners(text: str, tokens: list[Token]) -> dict[int, int]:
 
 def _find_ends(text: str, token: Token) -> tuple[str, str]:
     """Name what a token opens, and what it closes; "" for nothing."""
-    if token.kind in (TokenKind.OPEN, TokenKind.CLOSE):
-        return ("{", "") if token.kind is TokenKind.OPEN else ("", "{")
-    written = (
-        text[token.start : token.end] if token.kind in (TokenKind.ESCAPE, TokenKind.NAME) else ""
-    )
-    if written in ("\\begin", "\\end") and (named := environment_name(text, token)):
-        return (named[0], "") if written == "\\begin" else ("", named[0])
-    return written if written in _BRACKETS.values() else "", _BRACKETS.get(written, "")
+    if token.kind is TokenKind.OPEN:
+        return "{", ""
+    if token.kind is TokenKind.CLOSE:
+        return "", "{"
+    if token.kind not in (TokenKind.ESCAPE, TokenKind.NAME):
+        return "", ""
+    written = text[token.start : token.end]
+    if written in ("\\begin", "\\end"):
+        named = environment_name(text, token)
+        if named is not None:
+            name, _ = named
+            return (name, "") if written == "\\begin" else ("", name)
+    opened = written if written in _BRACKETS.values() else ""
+    return opened, _BRACKETS.get(written, "")
 
 
 def environment_name(text: str, token: Token) -> tuple[str, int] | None:
@@ -270,7 +293,9 @@ class TokenCursor:
     @property
     def offset(self) -> int:
         """Where the next token starts in the raw text."""
-        return self.tokens[self.at].start if self.at < len(self.tokens) else len(self.text)
+        if self.at >= len(self.tokens):
+            return len(self.text)
+        return self.tokens[self.at].start
 
     def written(self, token: Token) -> str:
         """The raw text of a token."""
@@ -290,7 +315,7 @@ class TokenCursor:
         return self.at < self.end and self.text[self.offset].isspace()
 
     def closing(self) -> int | None:
-        """The index of the brace that closes the one coming next; None if none comes, or it stays open."""
+        """The index of the brace that closes the next one; None if none comes, or it stays open."""
         token = self.peek()
         if token is None or token.kind is not TokenKind.OPEN:
             return None
@@ -304,20 +329,20 @@ class TokenCursor:
 
     def skip_to(self, offset: int) -> None:
         """Move to a place in the raw text; a run of characters is cut there."""
-        while self.at < self.end and self.tokens[self.at].end <= offset:
+        while self.at < self.end:
+            kind, start, end = self.tokens[self.at]
+            if end > offset:
+                if start < offset:
+                    self.tokens[self.at] = Token(kind, offset, end)
+                return
             self.at += 1
-        if self.at < self.end and self.tokens[self.at].start < offset:
-            kind, _, end = self.tokens[self.at]
-            self.tokens[self.at] = Token(kind, offset, end)
 
     def skip_character(self, characters: str) -> bool:
         """Move past the next character if it is one of these."""
         token = self.peek()
-        if (
-            token is None
-            or token.kind is not TokenKind.RUN
-            or self.text[token.start] not in characters
-        ):
+        if token is None or token.kind is not TokenKind.RUN:
+            return False
+        if self.text[token.start] not in characters:
             return False
         self.skip_to(token.start + 1)
         return True
@@ -343,18 +368,35 @@ class TokenCursor:
         return pieces
 
     def typed(self, token: Token, tags: Tags = ()) -> TexPiece:
-        """A token as it was typed; half a surrogate pair, which no encoding takes, as the replacement sign."""
+        """A token as it was typed; half a surrogate pair, which no encoding takes, as U+FFFD."""
         if token.kind is TokenKind.SURROGATE:
             return TexPiece(token.start, token.end, PieceKind.SYMBOL, "\ufffd", tags)
         return TexPiece(token.start, token.end, PieceKind.TEXT, self.written(token), tags)
 
     def rest_as_typed(self) -> list[TexPiece]:
         """What comes after the last token, as it was typed, without what is never printed."""
-        rest = _PLAIN.finditer(self.text, self.tokens[-1].end if self.tokens else 0)
-        kinds = (TokenKind.RUN, TokenKind.SURROGATE)
-        return join_text(
-            self.typed(Token(kinds[match.lastindex != 1], *match.span())) for match in rest
-        )
+        start = self.tokens[-1].end if self.tokens else 0
+        pieces: list[TexPiece] = []
+        for found in _PLAIN.finditer(self.text, start):
+            kind = TokenKind.RUN if found[1] is not None else TokenKind.SURROGATE
+            pieces.append(self.typed(Token(kind, found.start(), found.end())))
+        return join_text(pieces)
+
+    def enclose(
+        self,
+        token: Token,
+        setting: TexSetting,
+        signs: tuple[str, str],
+        pieces: Iterable[TexPiece],
+        roles: tuple[Role, Role] = (Role.OPEN, Role.CLOSE),
+    ) -> list[TexPiece]:
+        """The pieces of an argument between one sign for its command and one for its end."""
+        before, after = signs
+        role_before, role_after = roles
+        end = self.offset
+        first = token.symbol(before, setting, role_before)
+        last = setting.symbol(max(token.end, end - 1), end, after, role_after)
+        return [first, *pieces, last]
 
     def as_typed(self, first: int, last: int, tags: Tags = ()) -> list[TexPiece]:
         """The tokens from `first` to before `last`, as they were typed."""
@@ -370,7 +412,8 @@ def find_formulas(text: str) -> dict[int, tuple[int, int]]:
     """Find the formulas between dollar signs.
 
     Returns:
-        Offset of each opening `$` or `$$` -> the offsets of the start and the end of its closing one.
+        Offset of each opening `$` or `$$` -> the offsets of the start and the end of its closing
+        one.
     """
     formulas: dict[int, tuple[int, int]] = {}
     dollars: list[_Dollar] = []
@@ -384,7 +427,10 @@ def find_formulas(text: str) -> dict[int, tuple[int, int]]:
 
 
 def _pair_dollars(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int]]:
-    """Pair each dollar with the next one if what is between them reads as a formula; others are printed."""
+    """Pair each dollar with the next one if what is between them reads as a formula.
+
+    Others are printed.
+    """
     formulas: dict[int, tuple[int, int]] = {}
     opening: _Dollar | None = None
     for dollar in dollars:
@@ -392,30 +438,37 @@ def _pair_dollars(text: str, dollars: list[_Dollar]) -> dict[int, tuple[int, int
         if opening is None or not _is_formula(text, opening.end, start):
             opening = dollar
         elif end - start == opening.end - opening.start:
-            formulas[opening.start], opening = dollar, None
+            formulas[opening.start] = dollar
+            opening = None
         elif end - start > 1:  # `$a$$b$`: one ends here, and another begins
-            formulas[opening.start], opening = (start, start + 1), _Dollar(start + 1, end)
+            formulas[opening.start] = (start, start + 1)
+            opening = _Dollar(start + 1, end)
         else:
             opening = dollar
     return formulas
 
 
 def _is_formula(text: str, start: int, end: int) -> bool:
-    """Whether what is between two dollars is neither nothing, nor money, nor prose; with TeX in it it is not."""
+    """Whether what is between two dollars is a formula: neither nothing, nor money, nor prose.
+
+    With TeX in it, it is one.
+    """
     if _TEX.search(text, start, end):
         return True
     content = text[start:end]
-    is_prose = len(_PROSE.findall(content)) > 1 or _SENTENCE_END.search(content) is not None
-    return bool(content.strip()) and not is_prose and not _is_money(text, start, end)
+    if not content.strip() or _SENTENCE_END.search(content):
+        return False
+    is_prose = len(_PROSE.findall(content)) > 1
+    return not is_prose and not _is_money(text, start, end)
 
 
 def _is_money(text: str, start: int, end: int) -> bool:
-    """Tell `$5 and $6` and `$5-$10`: a figure after both dollars, or words that run into the second."""
+    """Tell `$5 and $6` and `$5-$10`: a figure after both dollars, or words up to the second."""
     if not _AMOUNT.match(text, start):
         return False
     if text[end - 1].isspace() or text[end + 1 : end + 2].isdigit():
         return True
     # `R$ 5 or R$ 6` names a currency before the second dollar; `$5$ 6` is a formula and a figure.
-    return (
-        _CURRENCY.search(text[start:end]) is not None and _AMOUNT.match(text, end + 1) is not None
-    )
+    if not _CURRENCY.search(text[start:end]):
+        return False
+    return _AMOUNT.match(text, end + 1) is not None

@@ -13,7 +13,7 @@ from digest.inspect.archive import list_past, search_past
 from digest.model import secrets
 from digest.model.errors import QueryError, UsageError
 from digest.model.messages import Links
-from digest.model.subscriptions import Archive, DueSubscription
+from digest.model.subscriptions import Archive, DueSubscription, Subscription
 from digest.people.preferences import read_text
 from digest.plan.links import make_links, make_refs_url
 from digest.render.contexts import ArchiveContext
@@ -24,19 +24,27 @@ from digest.store.digests import load_digest, load_frozen
 from digest.store.subscriptions import load_subscriptions
 from digest.store.tokens import TokenPurpose, load_token
 from digest.web.connections import as_search
-from digest.web.endpoints import answer_cached, shell_of
+from digest.web.endpoints import answer_cached
+from digest.web.shell import shell_of
+
+_MOST_DIGITS = 18
+"""Of a number that databases take."""
 
 
 def show_digest(request: Request) -> Response:
-    """Show every paper of a digest. The address is shared by all who got it, so it says nothing of any of them."""
+    """Show every paper of a digest.
+
+    The address is shared by all who got it, so it says nothing of any of them.
+    """
     shell = shell_of(request)
+    config = shell.site.config
     with shell.site.store.read() as conn:
         found = load_token(conn, secrets.token_hash(request.path_params["token"]))
         if found is None or found.purpose is not TokenPurpose.WEB or found.digest_id is None:
             return shell.pages.fail(404)
         links = _link_page(conn, shell.site, found.subscription, found.digest_id)
         dues = load_subscriptions(conn, names=[found.subscription], include_ended=True)
-    is_own = all(shell.site.config.find_reader(due.subscription) is not None for due in dues)
+    is_own = all(config.find_reader(due.subscription) is not None for due in dues)
     return HTMLResponse(shell.render_digest(found.digest_id, links, is_own))
 
 
@@ -45,10 +53,8 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     maker = make_links(conn, site.config)
     archive = maker.archive_token(name)
     is_kept = load_token(conn, secrets.token_hash(archive)) is not None
-    earlier, later = (
-        load_frozen(conn, name, before=digest_id),
-        load_frozen(conn, name, after=digest_id),
-    )
+    earlier = load_frozen(conn, name, before=digest_id)
+    later = load_frozen(conn, name, after=digest_id)
     return Links(
         home=site.config.web.base_url,
         refs=make_refs_url(site.config),
@@ -58,25 +64,37 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     )
 
 
-def render_digest(site: Site, digest_id: int, links: Links, is_own: bool) -> bytes:  # noqa: FBT001 - for a cache
-    """Render the page of a digest: the same for ever, except where it leads, and to whom its list is open now."""
+def render_digest(
+    site: Site,
+    digest_id: int,
+    links: Links,
+    is_own: bool,  # noqa: FBT001 - for a cache
+) -> bytes:
+    """Render the page of a digest.
+
+    It is the same for ever, except where it leads, and to whom its list is open now.
+    """
     with site.store.read() as conn:
         digest = load_digest(conn, digest_id)
-    return site.renderer.render_page(digest if is_own else digest.hide_library(), links).encode()
+    if not is_own:
+        digest = digest.hide_library()
+    return site.renderer.render_page(digest, links).encode()
 
 
 def show_archive(request: Request) -> Response:
     """Show the past digests of a subscription, newest first, or what a search finds in them."""
-    shell, asked = shell_of(request), request.query_params
-    search, before = asked.get("q", "").strip(), asked.get("before", "0")
-    if not before.isdecimal() or len(before) > 18:  # noqa: PLR2004 - digits of a number that databases take
+    shell = shell_of(request)
+    search = request.query_params.get("q", "").strip()
+    before = request.query_params.get("before", "0")
+    if not before.isdecimal() or len(before) > _MOST_DIGITS:
         raise UsageError(
             "This address names no digest to go on from.", hint="Begin with the newest ones."
         )
     with shell.site.store.read() as conn:
         found = load_token(conn, secrets.token_hash(request.path_params["token"]))
-        names = [found.subscription] if found and found.purpose is TokenPurpose.ARCHIVE else []
-        known = load_subscriptions(conn, names=names, include_ended=True)
+        if found is None or found.purpose is not TokenPurpose.ARCHIVE:
+            return shell.pages.fail(404)
+        known = load_subscriptions(conn, names=[found.subscription], include_ended=True)
         if not known:
             return shell.pages.fail(404)
         context = _list_past(conn, shell.site, known[0], search, int(before))
@@ -89,48 +107,63 @@ def show_archive(request: Request) -> Response:
 def _list_past(
     conn: Connection, site: Site, due: DueSubscription, search: str, before: int
 ) -> ArchiveContext:
-    name, maker, query, problem = due.subscription.name, make_links(conn, site.config), None, None
+    name = due.subscription.name
+    maker = make_links(conn, site.config)
+    query = None
+    problem = None
     try:
         query = read_text(search) if search else None
     except QueryError as error:
         problem = error
+    asked = {}
     if query is None:
         past, go_on = list_past(conn, maker, name, before)
     else:
         past, go_on = search_past(conn, maker, name, query, before)
-    asked = {"q": search} if query else {}
+        asked["q"] = search
+    following = urlencode({**asked, "before": go_on})
     return ArchiveContext(
         title=clean_text(due.subscription.title),
         queries=tuple(view_query(one.name, one.text) for one in due.revisions),
         past=tuple(past),
         search=search,
         problem=problem,
-        go_on="?" + urlencode(asked | {"before": go_on}) if go_on else "",
-        is_public=any(
-            one.name == name and one.archive is Archive.PUBLIC for one in site.config.subscriptions
-        ),
+        go_on=f"?{following}" if go_on else "",
+        is_public=any(one.name == name for one in _list_public(site)),
         home=site.config.web.base_url,
     )
 
 
+def _list_public(site: Site) -> list[Subscription]:
+    """Return the subscriptions whose archive everybody may find."""
+    return [one for one in site.config.subscriptions if one.archive is Archive.PUBLIC]
+
+
 def list_public_archives(conn: Connection, site: Site) -> tuple[tuple[str, str], ...]:
-    """Return the title and the address of each archive that everybody may find, once it holds a digest."""
-    maker, base = make_links(conn, site.config), site.config.web.base_url.rstrip("/")
-    public = (one for one in site.config.subscriptions if one.archive is Archive.PUBLIC)
-    found = [(one.title, maker.archive_token(one.name)) for one in public]
-    return tuple(
-        (title, f"{base}/a/{it}") for title, it in found if load_token(conn, secrets.token_hash(it))
-    )
+    """Return the title and the address of each archive that everybody may find.
+
+    It holds a digest already.
+    """
+    maker = make_links(conn, site.config)
+    base = site.config.web.base_url.rstrip("/")
+    archives = []
+    for one in _list_public(site):
+        token = maker.archive_token(one.name)
+        if load_token(conn, secrets.token_hash(token)):
+            archives.append((one.title, f"{base}/a/{token}"))
+    return tuple(archives)
 
 
 def serve_robots(request: Request) -> Response:
     """Keep programs that list pages away from all but the first page and public archives."""
     site = shell_of(request).site
     with site.store.read() as conn:
-        archives = [urlsplit(url).path for _, url in list_public_archives(conn, site)]
-    allowed = [f"{urlsplit(site.config.web.base_url).path.rstrip('/')}/$", *archives]
-    lines = ["User-agent: *", "Disallow: /", *(f"Allow: {path}" for path in allowed), ""]
-    return answer_cached(request, "\n".join(lines).encode(), "text/plain; charset=utf-8")
+        archives = list_public_archives(conn, site)
+    base = urlsplit(site.config.web.base_url).path.rstrip("/")
+    lines = ["User-agent: *", "Disallow: /", f"Allow: {base}/$"]
+    lines += [f"Allow: {urlsplit(url).path}" for _, url in archives]
+    text = "\n".join(lines) + "\n"
+    return answer_cached(request, text.encode(), "text/plain; charset=utf-8")
 
 
 ROUTES = [

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from digest.model.clock import write_day
-from digest.model.destinations import Destination, DestinationKind
-from digest.model.errors import DigestError, StoreError, TemplateError, UsageError
-from digest.model.messages import DeliveryState, Links
+from digest.model.destinations import Destination
+from digest.model.errors import DigestError, StoreError, UsageError
+from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId, Paper
 from digest.people.stored import STORED
 from digest.people.unsubscription import (
@@ -28,54 +27,26 @@ from digest.people.unsubscription import (
     unsubscribe_by_link,
 )
 from digest.plan.links import make_refs_url
-from digest.render import Renderer, references
-from digest.render.contexts import Context, ErrorContext, StoredContext, UnsubscribeContext
+from digest.render import references
+from digest.render.contexts import StoredContext
+from digest.render.pages import UnsubscribeContext
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store.alarms import STUCK, load_stored_alarms
 from digest.store.outbox import load_open_outbox
 from digest.store.papers import load_paper
 from digest.store.runs import load_cursor
-from digest.web.feeds import (
-    CACHE_CONTROL,
-    FeedCache,
-    is_unmodified,
-    make_etag,
-    prefers_page,
-    write_http_date,
-)
+from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import is_one_click, make_form_token, read_button, read_own_form
+from digest.web.shell import RETRY_AFTER, shell_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from digest.inspect.trial import QueryTrials
     from digest.site import Site
-    from digest.web.connections import Searches
 
 
 _log = logging.getLogger("digest.web")
-
-RETRY_AFTER = "30"
-"""Seconds: the database is away, and most often back soon."""
-
-_WORDS = {
-    400: ("This request can't be understood.", ""),
-    403: ("This is not allowed.", ""),
-    404: (
-        "There is nothing at this address.",
-        "Check that you copied the whole address. A link from a mail may also be used up, or too old.",
-    ),
-    405: ("This page opens only from the form.", "Start on the first page."),
-    408: ("The request took too long to arrive.", "Try again."),
-    410: (
-        "This feed is no longer published.",
-        "Ask the operator of this service for its new address.",
-    ),
-    413: ("The request is too large.", ""),
-    500: ("Something went wrong here.", "The error was recorded. Try again later."),
-    503: ("The service can't answer just now.", "Nothing is lost. Try again in a minute."),
-}
 
 UNAVAILABLE = 503
 
@@ -87,67 +58,6 @@ _WAITING = (
     DeliveryState.HELD,
     DeliveryState.DEAD,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Shell:
-    """What endpoints share.
-
-    Attributes:
-        render_digest: returns the page of a digest, by its number, with links, and with titles of its reader's
-            library if nobody else reads it; the last ones are kept.
-        pulse: signs of life of the jobs; None if this process has none.
-        secret: returns what the installation's tokens are derived from.
-    """
-
-    site: Site
-    feeds: FeedCache
-    trials: QueryTrials
-    searches: Searches
-    render_digest: Callable[[int, Links, bool], bytes]
-    pulse: Pulse | None
-    pages: Pages
-    secret: Callable[[], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Answers made from the templates of `web/`.
-
-    `home`: the first page; "" if there is no public address.
-    """
-
-    renderer: Renderer
-    home: str = ""
-
-    def show(self, name: str, context: Context, status: int = 200) -> Response:
-        """Answer with a page."""
-        return HTMLResponse(self.renderer.render_web(name, context), status)
-
-    def fail(
-        self,
-        status: int,
-        message: str = "",
-        hint: str = "",
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        """Answer with a small page that says what is wrong; the words for the status if none are given."""
-        usual, usual_hint = _WORDS.get(status, ("This is not possible.", ""))
-        context = ErrorContext(
-            status, message or usual, hint if message else usual_hint, home=self.home
-        )
-        try:
-            body = self.renderer.render_web("error.html", context)
-        except TemplateError:
-            _log.exception("the error page can't be rendered")
-            return PlainTextResponse(context.message, status, headers)
-        return HTMLResponse(body, status, headers)
-
-
-def shell_of(request: Request) -> Shell:
-    """Return what this application's endpoints share."""
-    shell: Shell = request.app.state.shell
-    return shell
 
 
 def answer_http_error(request: Request, error: Exception) -> Response:
@@ -181,7 +91,8 @@ async def serve_feed(request: Request) -> Response:
     """
     shell = shell_of(request)
     token, _, suffix = request.path_params["name"].rpartition(".")
-    is_page = not request.url.query and prefers_page(",".join(request.headers.getlist("accept")))
+    accepted = ",".join(request.headers.getlist("accept"))
+    is_page = not request.url.query and prefers_page(accepted)
     found = await shell.feeds.find(token, suffix, is_page=is_page)
     if isinstance(found, HTTPStatus):
         return shell.pages.fail(found)
@@ -193,13 +104,10 @@ async def serve_feed(request: Request) -> Response:
     }
     if is_unmodified(request.headers, found.etag, found.updated):
         return Response(status_code=304, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(
-            found.packed,
-            headers=headers | {"Content-Encoding": "gzip"},
-            media_type=found.media_type,
-        )
-    return Response(found.body, headers=headers, media_type=found.media_type)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(found.body, headers=headers, media_type=found.media_type)
+    headers["Content-Encoding"] = "gzip"
+    return Response(found.packed, headers=headers, media_type=found.media_type)
 
 
 async def show_liveness(_request: Request) -> Response:
@@ -208,17 +116,20 @@ async def show_liveness(_request: Request) -> Response:
 
 
 def show_readiness(request: Request) -> Response:
-    """Say whether digests are made and sent: 200 or 503. Why is for the operator: `digest status`."""
+    """Say whether digests are made and sent: 200 or 503.
+
+    Why is for the operator: `digest status`.
+    """
     shell = shell_of(request)
     is_ready = not find_failures(shell.site, shell.pulse or Pulse())
     return JSONResponse({"ready": is_ready}, 200 if is_ready else UNAVAILABLE)
 
 
 def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
-    """Make what answers `/metrics` in Prometheus' text format, and nothing else: at an address of its own.
+    """Make what answers `/metrics` in Prometheus' text format, at an address of its own.
 
-    Behind a proxy of the same machine everybody seems to ask from there, so no page of the public address can
-    say who may know.
+    It answers nothing else. Behind a proxy of the same machine everybody seems to ask from there,
+    so no page of the public address can say who may know.
     """
 
     def show_metrics(_request: Request) -> Response:
@@ -229,8 +140,11 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
                 last_look = load_cursor(conn, site.config.arxiv.source).last_complete_at
         except StoreError:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
-        waited = (now - outbox.oldest_due).total_seconds() if outbox.oldest_due else 0.0
-        metrics.set_outbox({str(state): outbox.counts.get(state, 0) for state in _WAITING}, waited)
+        waited = 0.0
+        if outbox.oldest_due:
+            waited = (now - outbox.oldest_due).total_seconds()
+        counts = {str(state): outbox.counts.get(state, 0) for state in _WAITING}
+        metrics.set_outbox(counts, waited)
         metrics.ready.set(not find_failures(site, pulse))
         if last_look is not None:
             metrics.last_poll.set(last_look.timestamp())
@@ -246,11 +160,15 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
             alarms = load_stored_alarms(conn)
     except StoreError:
         return ["the database does not answer"]
-    return [*pulse.failures, *(alarm.detail for alarm in alarms if alarm.name in STUCK)]
+    stuck = [alarm.detail for alarm in alarms if alarm.name in STUCK]
+    return [*pulse.failures, *stuck]
 
 
 def ask_to_unsubscribe(request: Request) -> Response:
-    """Show what would be left, and a button. Programs that follow links in mails change nothing here."""
+    """Show what would be left, and a button.
+
+    Programs that follow links in mails change nothing here.
+    """
     shell = shell_of(request)
     with shell.site.store.read() as conn:
         unsubscription = find_unsubscription(conn, request.path_params["token"])
@@ -260,29 +178,27 @@ def ask_to_unsubscribe(request: Request) -> Response:
 def confirm_unsubscribe(request: Request) -> Response:
     """Leave, or undo that: nothing more is sent, or is sent again, from this answer on.
 
-    A mail program's one click needs nothing but the address, and learns nothing of it. All else has to come from
-    the page there.
+    A mail program's one click needs nothing but the address, and learns nothing of it. All else has
+    to come from the page there.
     """
-    shell, token = shell_of(request), request.path_params["token"]
+    shell = shell_of(request)
+    token = request.path_params["token"]
     is_click = is_one_click(request)
-    answer = "unsubscribe"
+    is_undo = False
     if not is_click:
-        answer = read_button(read_own_form(request), "answer", ("unsubscribe", "undo"))
+        button = read_button(read_own_form(request), "answer", ("unsubscribe", "undo"))
+        is_undo = button == "undo"
+    at = shell.site.clock.now()
     with shell.site.store.begin() as conn:
-        at = shell.site.clock.now()
-        if answer == "undo":
+        if is_undo:
             unsubscription = resubscribe_by_link(conn, token, at=at)
         else:
-            unsubscription = unsubscribe_by_link(
-                conn, token, how=ONE_CLICK if is_click else PAGE, at=at
-            )
+            how = ONE_CLICK if is_click else PAGE
+            unsubscription = unsubscribe_by_link(conn, token, how=how, at=at)
     if unsubscription is None and is_click:
-        return shell.pages.show(
-            "unsubscribed.html", UnsubscribeContext("", home=shell.site.config.web.base_url)
-        )
-    return _show_unsubscription(
-        request, unsubscription, is_back=answer == "undo", is_earlier=answer == "undo"
-    )
+        nameless = UnsubscribeContext("", home=shell.site.config.web.base_url)
+        return shell.pages.show("unsubscribed.html", nameless)
+    return _show_unsubscription(request, unsubscription, is_back=is_undo, is_earlier=is_undo)
 
 
 def _show_unsubscription(
@@ -295,27 +211,30 @@ def _show_unsubscription(
     shell = shell_of(request)
     if unsubscription is None:
         return shell.pages.fail(404)
-    last = unsubscription.undo_until if unsubscription.can_undo(shell.site.clock.now()) else None
+    now = shell.site.clock.now()
+    last = unsubscription.undo_until if unsubscription.can_undo(now) else None
     context = UnsubscribeContext(
         unsubscription.title,
         address=mask(unsubscription.destination),
         is_back=is_back,
         is_earlier=is_earlier,
-        undo_until=write_day(last, shell.site.clock.now()) if last else "",
+        undo_until=write_day(last, now) if last else "",
         home=shell.site.config.web.base_url,
         contact=shell.site.config.arxiv.mail_contact,
         token=make_form_token(shell, request.scope["path"]),
         # The action is relative, so that a proxy may serve us below a path of its own.
         action=request.path_params["token"],
     )
-    return shell.pages.show(
-        "unsubscribed.html" if unsubscription.has_unsubscribed else "unsubscribe.html", context
-    )
+    page = "unsubscribed.html" if unsubscription.has_unsubscribed else "unsubscribe.html"
+    return shell.pages.show(page, context)
 
 
 def mask(destination: Destination) -> str:
-    """Tell the reader which of their addresses is meant, and a finder of the link as little as can be."""
-    if destination.kind is not DestinationKind.MAIL:
+    """Tell the reader which of their addresses is meant.
+
+    A finder of the link learns as little as can be.
+    """
+    if not destination.traits.is_personal:
         return destination.address
     name, _, host = destination.address.partition("@")
     return f"{name[:1]}…@{host}"
@@ -325,31 +244,33 @@ def show_stored(request: Request) -> Response:
     """Say what is stored of people, why, and for how long."""
     shell = shell_of(request)
     config = shell.site.config
-    return shell.pages.show(
-        "stored.html",
-        StoredContext(STORED, contact=config.arxiv.mail_contact, home=config.web.base_url),
-    )
+    context = StoredContext(STORED, contact=config.arxiv.mail_contact, home=config.web.base_url)
+    return shell.pages.show("stored.html", context)
 
 
 def serve_reference(request: Request) -> Response:
     """Answer with a paper's reference; 304 if the reader has it, 404 for what is not stored."""
-    shell = shell_of(request)
     name, _, suffix = request.path_params["name"].rpartition(".")
     paper = _find_paper(request, name) if suffix in references.FORMATS else None
     if paper is None:
-        return shell.pages.fail(404)
+        return shell_of(request).pages.fail(404)
     write, media_type = references.FORMATS[suffix]
+    file_name = f"{references.make_key(paper)}.{suffix}"
     headers = {
         "Last-Modified": write_http_date(paper.updated),
-        "Content-Disposition": f'attachment; filename="{references.make_key(paper)}.{suffix}"',
+        "Content-Disposition": f'attachment; filename="{file_name}"',
     }
-    return answer_cached(request, write([paper], with_abstracts=True).encode(), media_type, headers)
+    body = write([paper], with_abstracts=True).encode()
+    return answer_cached(request, body, media_type, headers)
 
 
 def answer_cached(
     request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer with what seldom changes, with 304 if the reader has it, by its tag: no date shows edits."""
+    """Answer with what seldom changes; with 304 if the reader has it.
+
+    Its tag decides that, as no date shows edits.
+    """
     etag = make_etag(body)
     kept = {"ETag": etag, "Cache-Control": CACHE_CONTROL, **(more or {})}
     if is_unmodified(request.headers, etag):

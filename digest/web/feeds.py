@@ -34,7 +34,10 @@ CACHE_CONTROL = "private, max-age=900"
 """An announcement comes once a day; readers that ask four times an hour miss nothing."""
 
 KEPT = 900.0
-"""Seconds a body is kept at most, though no match run came: what saved queries are called may have changed."""
+"""Seconds a body is kept at most, though no match run came.
+
+What saved queries are called may have changed.
+"""
 
 ROOM = 16 * 1024 * 1024
 """Bytes of bodies from which on all that are kept are dropped."""
@@ -44,16 +47,26 @@ MEDIA_TYPES = {
     "json": "application/feed+json; charset=utf-8",
 }
 
-_PAGE, _PAGE_ENTRIES = "html", 20
+_PAGE = "html"
+_PAGE_ENTRIES = 20
 
 CHECK_AGAIN = 10.0
-"""Seconds for which the table counts as it was read: how long a revoked address may go on working."""
+"""Seconds for which the table counts as it was read.
+
+A revoked address may go on working for as long.
+"""
 
 FRESH = 1.0
-"""Seconds for which it is not asked again what was matched last: who asks in between gets it next time."""
+"""Seconds for which it is not asked again what was matched last.
+
+Who asks in between gets it next time.
+"""
 
 _BETWEEN = 0.25
-"""Seconds between two readings of the table at least, if unknown addresses are asked for: that long one waits."""
+"""Seconds between two readings of the table at least, if unknown addresses are asked for.
+
+Who asks for one waits that long.
+"""
 
 
 def make_etag(body: bytes) -> str:
@@ -66,7 +79,7 @@ def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = No
     fields = asked.getlist("if-none-match")
     if fields:
         tags = {tag.strip().removeprefix("W/") for tag in ",".join(fields).split(",")}
-        return bool(tags & {"*", etag.removeprefix("W/")})
+        return "*" in tags or etag.removeprefix("W/") in tags
     try:
         since = read_rfc_date(asked.get("if-modified-since", ""))
     except ValueError:
@@ -76,18 +89,27 @@ def is_unmodified(asked: Headers, etag: str, last_modified: datetime | None = No
 
 def write_http_date(moment: datetime) -> str:
     """Write a moment as `Fri, 20 Nov 2026 03:50:00 GMT`."""
-    return format_datetime(moment.astimezone(UTC).replace(microsecond=0), usegmt=True)
+    second = moment.astimezone(UTC).replace(microsecond=0)
+    return format_datetime(second, usegmt=True)
 
 
 @dataclass(frozen=True, slots=True)
 class FeedCopy:
-    """A feed as it is sent, plain and compressed by gzip. `updated` is when its newest entry came or changed."""
+    """A feed as it is sent, plain and compressed by gzip.
+
+    `updated` is when its newest entry came or changed.
+    """
 
     etag: str
     updated: datetime
     media_type: str
     body: bytes = field(repr=False)
     packed: bytes = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """The bytes that it holds."""
+        return len(self.body) + len(self.packed)
 
 
 def prefers_page(accept: str) -> bool:
@@ -96,11 +118,9 @@ def prefers_page(accept: str) -> bool:
     Browsers ask for HTML first, then for XHTML. Java asks for HTML alone, feed readers for a feed.
     """
     named = accept.lower()
-    return (
-        named.startswith("text/html")
-        and "application/xhtml+xml" in named
-        and not any(kind in named for kind in ("atom+", "rss+", "feed+json"))
-    )
+    is_for_feed = any(kind in named for kind in ("atom+", "rss+", "feed+json"))
+    is_for_page = named.startswith("text/html") and "application/xhtml+xml" in named
+    return is_for_page and not is_for_feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +142,20 @@ class FeedCache:
         self._site = site
         self._addresses: Mapping[str, _Address] = {}
         self._newest_run = 0
-        self._checked_at = self._read_at = -CHECK_AGAIN
-        self._reading, self._building = asyncio.Lock(), asyncio.Lock()
+        self._checked_at = -CHECK_AGAIN
+        self._read_at = -CHECK_AGAIN
+        self._reading = asyncio.Lock()
+        self._building = asyncio.Lock()
         self._copies: dict[tuple[object, ...], FeedCopy] = {}
         self._hashes: dict[tuple[str, int], str] = {}
 
     async def find(
         self, token: str, suffix: str, *, is_page: bool = False
     ) -> FeedCopy | HTTPStatus:
-        """Return the feed at an address, or a page about it; GONE if there is none any more, else NOT_FOUND."""
+        """Return the feed at an address, or a page about it.
+
+        GONE if there is none any more, NOT_FOUND if there never was.
+        """
         hashed = secrets.token_hash(token)
         await self._refresh(monotonic(), hashed)
         address = self._addresses.get(hashed)
@@ -138,28 +163,30 @@ class FeedCache:
             return HTTPStatus.NOT_FOUND
         if not address.is_open:
             return HTTPStatus.GONE
-        suffix = _PAGE if is_page else suffix
-        edition = (address, suffix, self._newest_run, monotonic() // KEPT)
+        form = _PAGE if is_page else suffix
+        edition = (address, form, self._newest_run, monotonic() // KEPT)
         if edition in self._copies:
             return self._copies[edition]
         async with self._building:
             copy = self._copies.get(edition)  # somebody else may have asked for it meanwhile
             if copy is None:
-                copy = await run_in_threadpool(self._make_copy, address, suffix)
+                copy = await run_in_threadpool(self._make_copy, address, form)
                 if copy is None:
                     return HTTPStatus.GONE
                 self._keep(edition, copy)
         return copy
 
     def _keep(self, edition: tuple[object, ...], copy: FeedCopy) -> None:
-        if sum(len(one.body) + len(one.packed) for one in self._copies.values()) > ROOM:
+        held = sum(one.size for one in self._copies.values())
+        if held > ROOM:
             self._copies.clear()  # those of earlier match runs, too
         self._copies[edition] = copy
 
     async def _refresh(self, came: float, hashed: str) -> None:
-        """Ask the database what was matched last, and for its whole table if the address may be new or invalid.
+        """Ask the database what was matched last, and for its whole table if that may be needed.
 
-        One reading answers all who came before it began, or within `FRESH` of it.
+        It is needed if the address may be new or invalid. One reading answers all who came before
+        it began, or within `FRESH` of it.
         """
         if not self._is_open(hashed):
             await asyncio.sleep(self._read_at + _BETWEEN - monotonic())  # however many guess
@@ -180,44 +207,49 @@ class FeedCache:
     def _read(self, *, is_whole: bool) -> None:
         with self._site.store.read() as conn:
             self._newest_run = load_newest_match_run(conn)
-            self._addresses = self._read_addresses(conn) if is_whole else self._addresses
+            if is_whole:
+                self._addresses = self._read_addresses(conn)
 
     def _read_addresses(self, conn: Connection) -> dict[str, _Address]:
         maker = make_links(conn, self._site.config)
-        places = load_subscription_feeds(conn)
-        known, self._hashes = self._hashes, {}
+        known = self._hashes
+        self._hashes = {}
         table = {}
-        for place in places:
+        for place in load_subscription_feeds(conn):
             for generation in range(place.generation + 1):
                 key = (place.name, generation)
-                self._hashes[key] = known.get(key) or secrets.token_hash(maker.feed_token(*key))
-                table[self._hashes[key]] = _Address(place, generation)
+                hashed = known.get(key) or secrets.token_hash(maker.feed_token(*key))
+                self._hashes[key] = hashed
+                table[hashed] = _Address(place, generation)
         return table
 
-    def _make_copy(self, address: _Address, suffix: str) -> FeedCopy | None:
-        site, place = self._site, address.place
+    def _make_copy(self, address: _Address, form: str) -> FeedCopy | None:
+        site = self._site
+        place = address.place
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
             token = maker.feed_token(place.name, address.generation)
             found = load_subscriptions(conn, [place.key])
             if not found:
                 return None
-            feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, suffix))
-        addresses = [maker.write_feed_url(token, form) or f"{token}.{form}" for form in MEDIA_TYPES]
-        body = (
-            _write_page(site, feed, *addresses)
-            if suffix == _PAGE
-            else site.renderer.render_feed(feed, suffix)
-        )
-        media_type = MEDIA_TYPES.get(suffix, "text/html; charset=utf-8")
+            feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, form))
+        if form == _PAGE:
+            atom = maker.write_feed_url(token, "atom") or f"{token}.atom"
+            json = maker.write_feed_url(token, "json") or f"{token}.json"
+            body = _write_page(site, feed, atom, json)
+        else:
+            body = site.renderer.render_feed(feed, form)
         return FeedCopy(
-            make_etag(body), feed.updated, media_type, body, gzip.compress(body, mtime=0)
+            etag=make_etag(body),
+            updated=feed.updated,
+            media_type=MEDIA_TYPES.get(form, "text/html; charset=utf-8"),
+            body=body,
+            packed=gzip.compress(body, mtime=0),
         )
 
 
 def _write_page(site: Site, feed: Feed, atom: str, json: str) -> bytes:
-    papers = tuple(
-        PaperView(one.entry, number) for number, one in enumerate(feed.entries[:_PAGE_ENTRIES], 1)
-    )
+    newest = feed.entries[:_PAGE_ENTRIES]
+    papers = tuple(PaperView(one.entry, number) for number, one in enumerate(newest, 1))
     context = FeedContext(clean_text(feed.title), papers, atom, json, home=site.config.web.base_url)
     return site.renderer.render_web("feed.html", context).encode()

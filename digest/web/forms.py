@@ -1,7 +1,8 @@
 """Reads forms, and says whether a page of ours sent them.
 
-A form of a page carries a token that is bound to the address it is sent to and to the day. The secret that it
-is made from never leaves the server, so no other site can write such a form (cross-site request forgery).
+A form of a page carries a token that is bound to the address it is sent to and to the day. The
+secret that it is made from never leaves the server, so no other site can write such a form
+(cross-site request forgery).
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from httpx import URL
 
 from digest.model import secrets
 from digest.model.errors import Forbidden, UsageError
+from digest.web.shell import Shell, shell_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-    from digest.web.endpoints import Shell
 
 MOST_FIELDS = 60
 
 _URLENCODED = "application/x-www-form-urlencoded"
 
 _ONE_CLICK_PART = re.compile(
-    rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
+    rb"(?:\r\n)?(?P<line>--[^\r\n]{1,70})\r\n"
+    rb"(?P<headers>(?:[^\r\n]+\r\n)+)\r\nOne-Click\r\n(?P=line)--\s*"
 )
 
 _ONE_CLICK_NAME = re.compile(
@@ -45,7 +46,8 @@ class Form:
 
     def get(self, name: str) -> str:
         """Return the first value of a field, "" if it is missing."""
-        return next(iter(self.get_all(name)), "")
+        values = self.get_all(name)
+        return values[0] if values else ""
 
     def get_all(self, name: str) -> list[str]:
         """Return every value of a field, as tick boxes of one name send them."""
@@ -54,9 +56,10 @@ class Form:
 
 def read_form(request: Request) -> Form:
     """Read the body of a request, which is here already, as a form, or refuse it."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    media_type = request.headers.get("content-type", "").partition(";")[0]
+    is_form = media_type.strip().lower() == _URLENCODED
     body = read_body(request)
-    if kind != _URLENCODED and body:
+    if body and not is_form:
         raise UsageError("this request carries no form", hint=f"Send it as {_URLENCODED}.")
     try:
         fields = parse_qsl(
@@ -70,7 +73,7 @@ def read_form(request: Request) -> Form:
         raise UsageError(
             "this form can't be read", hint="Open its page again and send it from there."
         ) from error
-    if any("\0" in text for field in fields for text in field):
+    if any("\0" in name or "\0" in value for name, value in fields):
         raise UsageError("this form holds a character that no text has (NUL)", hint="Leave it out.")
     return Form(tuple(fields))
 
@@ -82,54 +85,70 @@ def read_body(request: Request) -> bytes:
 
 
 def is_one_click(request: Request) -> bool:
-    """Whether a mail program asks to unsubscribe: with just that one field, in either encoding (RFC 8058 §3.2)."""
+    """Whether a mail program asks to unsubscribe (RFC 8058 §3.2).
+
+    It sends just that one field, in either encoding.
+    """
     body = read_body(request)
     part = _ONE_CLICK_PART.fullmatch(body)
-    if part is None or not request.headers.get("content-type", "").lower().startswith(
-        "multipart/form-data"
-    ):
+    media_type = request.headers.get("content-type", "").lower()
+    if part is None or not media_type.startswith("multipart/form-data"):
         return body == b"List-Unsubscribe=One-Click"
-    names = [
-        line
-        for line in part["headers"].split(b"\r\n")
-        if line.lower().startswith(b"content-disposition")
-    ]
+    headers = part["headers"].split(b"\r\n")
+    names = [line for line in headers if line.lower().startswith(b"content-disposition")]
     return len(names) == 1 and _ONE_CLICK_NAME.fullmatch(names[0]) is not None
 
 
 def make_form_token(shell: Shell, path: str) -> str:
-    """Return what a form sends in its hidden field `token`; `path` is where to, as this server sees it."""
+    """Return what a form sends in its hidden field `token`.
+
+    `path` is where the form is sent to, as this server sees it.
+    """
     return _derive_token(shell, path, shell.site.clock.now().date())
 
 
 def read_own_form(request: Request) -> Form:
-    """Read a form, or refuse it if no page of ours sent it, today or yesterday, to just this address."""
+    """Read a form that a page of ours sent to just this address, today or yesterday.
+
+    Any other is refused.
+    """
     form = read_form(request)
-    shell: Shell = request.app.state.shell
+    shell = shell_of(request)
     url = shell.site.config.web.base_url
-    today = shell.site.clock.now().date()
-    given = form.get("token").encode("utf-8", "surrogatepass")
-    known = [
-        _derive_token(shell, request.scope["path"], today - timedelta(days)).encode()
-        for days in (0, 1)
-    ]
-    is_known = any([hmac.compare_digest(given, token) for token in known])  # noqa: C419 - each, however it ends
+    is_known = _is_known_token(shell, request.scope["path"], form.get("token"))
     if not url:
         raise Forbidden(
             "no form is taken here", hint="The operator of this service has to set web.base_url."
         )
-    if not is_known or request.headers.getlist("origin") != [find_origin(url)]:
+    hint = f"Open the page again at {url}, and press its button there."
+    if not is_known:
         raise Forbidden(
-            "the page of this form was opened at another address than this service's"
-            if is_known
-            else "this form did not come from a page of this service, or its page is old",
-            hint=f"Open the page again at {url}, and press its button there.",
+            "this form did not come from a page of this service, or its page is old", hint=hint
+        )
+    if request.headers.getlist("origin") != [find_origin(url)]:
+        raise Forbidden(
+            "the page of this form was opened at another address than this service's", hint=hint
         )
     return form
 
 
+def _is_known_token(shell: Shell, path: str, given: str) -> bool:
+    """Whether a page of today or yesterday holds this token; both take the same time to tell."""
+    today = shell.site.clock.now().date()
+    yesterday = today - timedelta(days=1)
+    token = given.encode("utf-8", "surrogatepass")
+    is_known = False
+    for day in (today, yesterday):
+        known = _derive_token(shell, path, day).encode()
+        is_known |= hmac.compare_digest(token, known)
+    return is_known
+
+
 def read_button(form: Form, field: str, known: Collection[str]) -> str:
-    """Return which button of a page was pressed, as a field of the form says; it is one of those it has."""
+    """Return which button of a page was pressed, as a field of the form says.
+
+    It is one of those that the page has.
+    """
     button = form.get(field)
     if button not in known:
         raise UsageError(

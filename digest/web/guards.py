@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TypeAlias
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -47,15 +48,18 @@ _FREQUENT = ("/f/…", "/live")
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^:\[\]]+))(?::\d*)?")
 """What a client asks by: a name or an address, and perhaps a port."""
 
+_Address: TypeAlias = IPv4Address | IPv6Address
+
 
 def write_headers(style: str) -> dict[str, str]:
-    """Return the headers of every answer that does not say otherwise; `style` allows the pages' own style.
+    """Return the headers of every answer that does not say otherwise.
 
-    With a stricter policy for referrers, browsers would not say either where a form of ours comes from.
+    `style` allows the pages' own style. With a stricter policy for referrers, browsers would not
+    say either where a form of ours comes from.
     """
     policy = (
-        f"default-src 'none'; style-src {style}; script-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; style-src {style}; script-src 'self'; img-src 'self';"
+        " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     return {
         "Content-Security-Policy": policy,
@@ -68,46 +72,66 @@ def write_headers(style: str) -> dict[str, str]:
 
 
 def find_hosts(web: WebSettings) -> frozenset[str]:
-    """Return the names by which this service may be asked; none if it has no public address: by any."""
+    """Return the names by which this service may be asked.
+
+    None if it has no public address: it may be asked by any.
+    """
     if not web.base_url:
         return frozenset()
-    return frozenset({find_host(web.base_url), split_bind(web.bind)[0].lower(), *LOOPBACK_HOSTS})
+    bound, _ = split_bind(web.bind)
+    return frozenset({find_host(web.base_url), bound.lower(), *LOOPBACK_HOSTS})
 
 
 class KnownHosts:
-    """Refuses requests by a name that is not ours: a page elsewhere may have made its name point here."""
+    """Refuses requests by a name that is not ours.
+
+    A page elsewhere may have made its name point here.
+    """
 
     def __init__(
         self, app: ASGIApp, hosts: Collection[str], *, fail: Callable[[int, str, str], Response]
     ) -> None:
-        self._app, self._hosts, self._fail = app, hosts, fail
+        self._app = app
+        self._hosts = hosts
+        self._fail = fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it; health is shown by any name, to programs that watch the machine."""
+        """Pass a request on, or refuse it.
+
+        Health is shown by any name, to programs that watch the machine.
+        """
         answer: ASGIApp = self._app
-        if scope["type"] == "http" and self._hosts and scope["path"] not in _HEALTH:
-            asked = [_HOST.fullmatch(text.lower()) for text in Headers(scope=scope).getlist("host")]
-            if [match and (match[1] or match[2]) in self._hosts for match in asked] != [True]:
-                answer = self._fail(
-                    400,
-                    "This service does not go by that name.",
-                    "A proxy in front of it has to pass on the Host that it was asked for.",
-                )
+        is_open = scope["type"] != "http" or not self._hosts or scope["path"] in _HEALTH
+        if not is_open and not self._is_known(Headers(scope=scope).getlist("host")):
+            answer = self._fail(
+                400,
+                "This service does not go by that name.",
+                "A proxy in front of it has to pass on the Host that it was asked for.",
+            )
         await answer(scope, receive, send)
+
+    def _is_known(self, asked: Sequence[str]) -> bool:
+        """Whether a request has one name, and that is ours."""
+        if len(asked) != 1:
+            return False
+        match = _HOST.fullmatch(asked[0].lower())
+        return match is not None and (match[1] or match[2]) in self._hosts
 
 
 class BodyLimit:
     """Reads bodies before anything else does, up to a limit in bytes and seconds."""
 
     def __init__(self, app: ASGIApp, *, fail: Callable[[int], Response]) -> None:
-        self._app, self._fail = app, fail
+        self._app = app
+        self._fail = fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its whole body in its state, or refuse it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             await self._app(scope, receive, send)
             return
-        body, status = None, 413
+        body = None
+        status = 413
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await _read_body(scope, receive)
@@ -123,7 +147,10 @@ class BodyLimit:
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
-    """Return the body; None if it is too long, by its own word or by its bytes, or its sender has gone."""
+    """Return the body.
+
+    None if it is too long, by its own word or by its bytes, or its sender has gone.
+    """
     announced = Headers(scope=scope).get("content-length", "0")
     if announced.isdecimal() and int(announced) > BODY_LIMIT:
         return None
@@ -145,14 +172,16 @@ class EveryAnswer:
     """
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
-        self._app, self._headers = app, headers
+        self._app = app
+        self._headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, its answer back with the headers, and log how it was answered."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = monotonic(), 500
+        began = monotonic()
+        status = 500
 
         async def send_guarded(message: Message) -> None:
             nonlocal status
@@ -174,7 +203,10 @@ class EveryAnswer:
 
 
 def name_path(path: str) -> str:
-    """Return what may be logged of a path: which page it is, and never a token. What follows `?` is none of it."""
+    """Return what may be logged of a path: which page it is, and never a token.
+
+    What follows `?` is none of it.
+    """
     if path in _KNOWN:
         return path
     prefix, _, rest = path.removeprefix("/").partition("/")
@@ -182,23 +214,37 @@ def name_path(path: str) -> str:
 
 
 def name_network(request: Request, config: Config) -> str:
-    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`; "" if that is unknown.
+    """Return from which network a request comes: `203.0.113.0/24` or `2001:db8:1::/48`.
 
-    Only what a proxy of ours says of its client counts: the rightmost address that is no proxy of ours itself.
+    "" if that is unknown. Only what a proxy of ours says of its client counts: the rightmost
+    address that is no proxy of ours itself.
     """
     peer = _read_address(request.client.host if request.client else "")
     trusted = {_read_address(text) for text in config.web.trusted_proxies}
     if peer in trusted:
-        said = ",".join(request.headers.getlist("x-forwarded-for")).split(",")
-        clients = (_read_address(text) for text in reversed(said) if text.strip())
-        peer = next((client for client in clients if client not in trusted), None)
+        peer = _find_client(request, trusted)
     if peer is None:
         return ""
-    return str(ip_network(f"{peer}/{_NETWORK_BITS[peer.version]}", strict=False))
+    bits = _NETWORK_BITS[peer.version]
+    return str(ip_network(f"{peer}/{bits}", strict=False))
 
 
-def _read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Return an address, with a port, quotes or neither; one of IPv4 if it is written as one of IPv6, too."""
+def _find_client(request: Request, trusted: Collection[_Address | None]) -> _Address | None:
+    """Return the address for which our proxies ask; None if they do not say."""
+    said = ",".join(request.headers.getlist("x-forwarded-for"))
+    for text in reversed(said.split(",")):
+        if text.strip():
+            client = _read_address(text)
+            if client not in trusted:
+                return client
+    return None
+
+
+def _read_address(text: str) -> _Address | None:
+    """Return an address, with a port, quotes or neither; None if it is none.
+
+    It is one of IPv4 if it is written as one of IPv6, too.
+    """
     text = text.strip(' \t"')
     if "]" in text:
         text = text.partition("]")[0].removeprefix("[")

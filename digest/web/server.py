@@ -12,6 +12,7 @@ import uvicorn
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from digest.inspect.trial import QueryTrials
@@ -20,9 +21,11 @@ from digest.serve.telemetry import Pulse
 from digest.site import Site
 from digest.store.tokens import load_secret
 from digest.web import archive, endpoints, preferences, private, signup
-from digest.web.connections import HEAD_LIMIT, Connection, Searches, count_room
+from digest.web.connections import HEAD_LIMIT, Connection, count_room
 from digest.web.feeds import FeedCache
 from digest.web.guards import BodyLimit, EveryAnswer, KnownHosts, find_hosts, write_headers
+from digest.web.searches import Searches
+from digest.web.shell import Pages, Shell
 
 THREADS = 8
 """Endpoints at work at once: fewer than the database has connections for us."""
@@ -37,26 +40,26 @@ _KEPT_ALIVE = 10
 """Seconds that a connection may wait for its next request."""
 
 _WAITING = 128
-"""Connections that wait to be accepted: some event loops accept all of them before any can be closed."""
+"""Connections that wait to be accepted.
+
+Some event loops accept all of them before any can be closed.
+"""
 
 
 def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
     """Make the web shell of an installation.
 
-    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own. Only requests
-    that wait for a feed, or for the turn of a search, wait without a thread.
+    A GET changes nothing, anywhere. Every endpoint is an ordinary function in a thread of its own.
+    Only requests that wait for a feed, or for the turn of a search, wait without a thread.
     """
     web = site.config.web
-    made, headers = (
-        endpoints.Pages(site.renderer, web.base_url),
-        write_headers(site.renderer.web_style_hash()),
-    )
+    pages = Pages(site.renderer, web.base_url)
+    headers = write_headers(site.renderer.web_style_hash())
+    routes: list[Route] = []
+    for family in (endpoints, preferences, private, signup, archive):
+        routes += family.ROUTES
     app = Starlette(
-        routes=[
-            one
-            for pages in (endpoints, preferences, private, signup, archive)
-            for one in pages.ROUTES
-        ],
+        routes=routes,
         exception_handlers={
             HTTPException: endpoints.answer_http_error,
             DigestError: endpoints.answer_digest_error,
@@ -64,16 +67,23 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
         },
         lifespan=_live,
     )
-    # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058 §3.1).
+    # A redirect would turn a one-click POST into nothing: mail programs do not follow it (RFC 8058
+    # §3.1).
     app.router.redirect_slashes = False
-    render = lru_cache(PAGES)(partial(archive.render_digest, site))
-    secret = cache(partial(_load_secret, site))
-    app.state.shell = endpoints.Shell(
-        site, FeedCache(site), QueryTrials(site), Searches(), render, pulse, made, secret
+    app.state.shell = Shell(
+        site=site,
+        feeds=FeedCache(site),
+        trials=QueryTrials(site),
+        searches=Searches(),
+        render_digest=lru_cache(PAGES)(partial(archive.render_digest, site)),
+        pulse=pulse,
+        pages=pages,
+        secret=cache(partial(_load_secret, site)),
     )
     # Around the whole of it, so that answers to errors are guarded too.
-    limited = BodyLimit(app, fail=made.fail)
-    return EveryAnswer(KnownHosts(limited, find_hosts(web), fail=made.fail), headers)
+    limited = BodyLimit(app, fail=pages.fail)
+    known = KnownHosts(limited, find_hosts(web), fail=pages.fail)
+    return EveryAnswer(known, headers)
 
 
 def _load_secret(site: Site) -> str:
@@ -88,27 +98,30 @@ async def _live(_app: Starlette) -> AsyncIterator[None]:
 
 
 class WebServer:
-    """Serves an application until it is stopped. Port 0 is any free one; `room` is for connections at once."""
+    """Serves an application until it is stopped.
+
+    Port 0 is any free one; `room` is how many connections there may be at once.
+    """
 
     def __init__(self, app: ASGIApp, host: str, port: int, *, room: int | None = None) -> None:
         self._socket = _bind(host, port)
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                http=partial(Connection, room or count_room()),  # type: ignore[arg-type]  # called like a class
-                h11_max_incomplete_event_size=HEAD_LIMIT,
-                backlog=_WAITING,
-                log_config=None,
-                log_level="error",  # its warnings are of clients: each could write as many as it likes
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                lifespan="on",
-                ws="none",
-                timeout_keep_alive=_KEPT_ALIVE,
-                timeout_graceful_shutdown=GOODBYE,
-            )
+        connect = partial(Connection, room or count_room())
+        config = uvicorn.Config(
+            app,
+            http=connect,  # type: ignore[arg-type]  # called like a class
+            h11_max_incomplete_event_size=HEAD_LIMIT,
+            backlog=_WAITING,
+            log_config=None,
+            log_level="error",  # its warnings are of clients, who could write any number
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            lifespan="on",
+            ws="none",
+            timeout_keep_alive=_KEPT_ALIVE,
+            timeout_graceful_shutdown=GOODBYE,
         )
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [self._socket]}, name="web", daemon=True
         )
@@ -147,5 +160,6 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise ConfigurationError(
             f"nothing can be served at {host}:{port}: {error.strerror or error}",
-            hint="Free the port, or choose another under [web]. `digest serve --no-web` needs none.",
+            hint="Free the port, or choose another under [web]."
+            " `digest serve --no-web` needs none.",
         ) from error

@@ -1,6 +1,7 @@
 """The first page: tries a query, takes an address, and does what the buttons of mailed links say.
 
-Known and unknown addresses are answered alike: both have one row stored, and mails are made elsewhere.
+Known and unknown addresses are answered alike: both have one row stored, and mails are made
+elsewhere.
 """
 
 from __future__ import annotations
@@ -36,67 +37,71 @@ from digest.people.preferences import (
 from digest.people.signups import StoredSignup, load_signup
 from digest.plan.links import LinkMaker, remember_preferences
 from digest.poll.coverage import load_coverage
-from digest.render.contexts import (
-    ConfirmContext,
-    LinkContext,
-    StartContext,
-    SubscribeContext,
-    TrialContext,
-)
+from digest.render.contexts import StartContext, TrialContext
 from digest.render.digests import describe_coverage
+from digest.render.pages import ComingView, ConfirmContext, LinkContext, SubscribeContext
 from digest.store.subscriptions import load_subscriptions
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
-from digest.web.endpoints import Shell, answer_cached, mask, shell_of
+from digest.web.endpoints import answer_cached, mask
 from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
+from digest.web.shell import Shell, shell_of
 
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
 
 def show_start(request: Request) -> Response:
     """Show the page to begin, and what the query in its box brings."""
-    shell, text = shell_of(request), request.query_params.get("q", "")
-    site, config = shell.site, shell.site.config
+    shell = shell_of(request)
+    site = shell.site
+    config = site.config
+    text = request.query_params.get("q", "")
     with site.store.read() as conn:
         coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
         archives = list_public_archives(conn, site)
+    if coverage.checked_at is None:
+        coverage = replace(coverage, announcement=None)
     context = StartContext(
         trial=shell.trials.try_text(text),
         form=None if config.web.signup.is_off else _fill_form(shell, {"q": (text,)}),
         archives=archives,
-        coverage=describe_coverage(
-            replace(
-                coverage, matched=None, announcement=coverage.checked_at and coverage.announcement
-            )
-        ),
+        coverage=describe_coverage(replace(coverage, matched=None)),
         contact=config.arxiv.mail_contact,
     )
     return shell.pages.show("start.html", context)
 
 
 def show_trial(request: Request) -> Response:
-    """Show the trial of a query alone, to be put into a page; with `was` also what it changes against that."""
-    trials, query = shell_of(request).trials, request.query_params
-    trial = trials.try_text(query.get("q", ""))
-    if "was" in query:
-        trial = replace(trial, difference=trials.compare(query["was"], query.get("q", "")))
-    return shell_of(request).pages.show("trial.html", TrialContext(trial))
+    """Show the trial of a query alone, to be put into a page.
+
+    With `was` it also shows what the query changes against that.
+    """
+    shell = shell_of(request)
+    asked = request.query_params
+    text = asked.get("q", "")
+    trial = shell.trials.try_text(text)
+    if "was" in asked:
+        trial = replace(trial, difference=shell.trials.compare(asked["was"], text))
+    return shell.pages.show("trial.html", TrialContext(trial))
 
 
 def serve_file(request: Request) -> Response:
-    """Answer with a page's script or icon, which is named like its template; browsers look for favicon.ico."""
+    """Answer with a page's script or icon, which is named like its template.
+
+    Browsers look for favicon.ico.
+    """
     name = request.scope["path"].replace(".ico", ".svg")
     source = shell_of(request).site.renderer.templates.read_source(f"web{name}")
-    return answer_cached(
-        request, source.encode(), "text/javascript" if name.endswith(".js") else "image/svg+xml"
-    )
+    kind = "text/javascript" if name.endswith(".js") else "image/svg+xml"
+    return answer_cached(request, source.encode(), kind)
 
 
 def subscribe(request: Request) -> Response:
     """Take a request for a subscription; if it can't be, show the form again with what is wrong."""
     shell = shell_of(request)
-    config, admission = shell.site.config, shell.site.config.web.signup
+    config = shell.site.config
+    admission = config.web.signup
     if admission.is_off:
         return shell.pages.fail(404)
     if request.method != "POST":  # a reload of the page that the form opened
@@ -117,15 +122,14 @@ def subscribe(request: Request) -> Response:
         return _show_form(shell, form, error)
     if not admission.takes(address):
         domains = " or ".join(sorted(admission.domains))
-        return _show_form(
-            shell, form, UsageError(f"only addresses of {domains} may subscribe here")
-        )
+        refusal = UsageError(f"only addresses of {domains} may subscribe here")
+        return _show_form(shell, form, refusal)
     return _ask(request, RequestKind.SUBSCRIBE, address, choices)
 
 
 def _show_form(shell: Shell, form: Form, error: UsageError) -> Response:
-    context = _fill_form(shell, {name: form.get_all(name) for name in _FIELDS}, error)
-    return shell.pages.show("subscribe.html", context, 400)
+    given = {name: form.get_all(name) for name in _FIELDS}
+    return shell.pages.show("subscribe.html", _fill_form(shell, given, error), 400)
 
 
 def _fill_form(
@@ -153,23 +157,26 @@ def _fill_form(
 
 def _ask(request: Request, kind: RequestKind, address: str, choices: SignupRequest) -> Response:
     shell = shell_of(request)
-    site, config, now = shell.site, shell.site.config, shell.site.clock.now()
+    config = shell.site.config
+    now = shell.site.clock.now()
     if not config.mail.from_address:
         return shell.pages.fail(404)
-    network, maker = name_network(request, config), LinkMaker(config, shell.secret())
-    with site.store.begin() as conn:
+    network = name_network(request, config)
+    maker = LinkMaker(config, shell.secret())
+    with shell.site.store.begin() as conn:
         free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
     if free_at is not None:
+        seconds = ceil((free_at - now).total_seconds())
         return shell.pages.fail(
             429,
             "Too many people asked for a mail in the last hour.",
             f"Try again after {write_with_zone(free_at, config.zone, now)}.",
-            {"Retry-After": str(ceil((free_at - now).total_seconds()))},
+            {"Retry-After": str(seconds)},
         )
-    is_selective = kind is RequestKind.SUBSCRIBE and bool(config.web.signup.addresses)
-    return show_link(
-        shell, "sent.html", address, is_link=kind is RequestKind.LINK, is_selective=is_selective
-    )
+    is_link = kind is RequestKind.LINK
+    has_list = bool(config.web.signup.addresses)
+    is_selective = kind is RequestKind.SUBSCRIBE and has_list
+    return show_link(shell, "sent.html", address, is_link=is_link, is_selective=is_selective)
 
 
 def link(request: Request) -> Response:
@@ -181,42 +188,55 @@ def link(request: Request) -> Response:
     try:
         address = normalise_address(given)
     except UsageError as error:
-        return show_link(
-            shell, "link.html", given, problem=f"{error.message}. {error.hint}", status=400
-        )
+        problem = f"{error.message}. {error.hint}"
+        return show_link(shell, "link.html", given, problem=problem, status=400)
     return _ask(request, RequestKind.LINK, address, SignupRequest())
 
 
-def show_link(shell: Shell, page: str, address: str, *, status: int = 200, **more: Any) -> Response:  # noqa: ANN401 - the context's own
+def show_link(
+    shell: Shell,
+    page: str,
+    address: str,
+    *,
+    status: int = 200,
+    **more: Any,  # noqa: ANN401 - the context's own
+) -> Response:
     """Answer with the form that asks for a link, or say that a mail is on its way."""
     config = shell.site.config
-    if not (config.web.base_url and config.mail.from_address):
+    home = config.web.base_url
+    if not (home and config.mail.from_address):
         return shell.pages.fail(404)  # no mail could link to a page
     sender = f"{config.mail.from_name} <{config.mail.from_address}>"
-    context = LinkContext(
-        address, sender, home=config.web.base_url, token=make_form_token(shell, "/link"), **more
-    )
+    token = make_form_token(shell, "/link")
+    context = LinkContext(address, sender, home=home, token=token, **more)
     return shell.pages.show(page, context, status)
 
 
 def show_request(request: Request) -> Response:
-    """Show what would be done, and two buttons. Programs that follow links in mails change nothing here."""
+    """Show what would be done, and two buttons.
+
+    Programs that follow links in mails change nothing here.
+    """
     shell = shell_of(request)
     with shell.site.store.read() as conn:
         signup = _load(conn, request, shell.site.clock.now())
         before = load_preferences(conn, signup.address)
-    choices, offered = signup.choices, list_offered(shell.site.config)
-    times = "" if before is not None and before.has_active_own else choices.cadence
-    own = [(TITLE, times, "")] if choices.queries else []
-    joined = [(one.title, str(one.cadence), "") for one in offered if one.name in choices.joins]
-    return _show(request, "confirm.html", signup, [*own, *joined])
+    choices = signup.choices
+    coming = []
+    if choices.queries:
+        has_own = before is not None and before.has_active_own
+        coming.append(ComingView(TITLE, "" if has_own else choices.cadence, ""))
+    joined = [one for one in list_offered(shell.site.config) if one.name in choices.joins]
+    coming += [ComingView(one.title, str(one.cadence), "") for one in joined]
+    return _show(request, "confirm.html", signup, coming)
 
 
 def answer_request(request: Request) -> Response:
     """Do what a button says: what was asked for, or that it never happens again."""
     shell = shell_of(request)
+    config = shell.site.config
+    now = shell.site.clock.now()
     answer = read_button(read_own_form(request), "answer", ("yes", "not-me"))
-    config, now = shell.site.config, shell.site.clock.now()
     with shell.site.store.begin() as conn:
         signup = _load(conn, request, now)
         if answer == "not-me":
@@ -235,30 +255,30 @@ def _load(conn: Connection, request: Request, now: datetime) -> StoredSignup:
     if found is None or found.kind not in (RequestKind.SUBSCRIBE, RequestKind.MOVE):
         raise UnknownName(
             "this link no longer works",
-            hint="It works once, for 48 hours. If you used it, it worked. To ask again, open the first page.",
+            hint="It works once, for 48 hours. If you used it, it worked. To ask again, open the"
+            " first page.",
         )
     return found
 
 
-def _describe(due: DueSubscription, now: datetime) -> tuple[str, str, str]:
-    subscription, is_paused = due.subscription, due.state == SubscriptionState.PAUSED
-    zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
-    following = (
-        write_with_zone(due.next_due_at, zone, now) if due.next_due_at and not is_paused else ""
-    )
-    times = f"{subscription.cadence}{', but paused now' * is_paused}"
-    return subscription.title, times, following
+def _describe(due: DueSubscription, now: datetime) -> ComingView:
+    subscription = due.subscription
+    when = str(subscription.cadence)
+    following = ""
+    if due.state == SubscriptionState.PAUSED:
+        when += ", but paused now"
+    elif due.next_due_at:
+        zone = ZoneInfo(choose_zone(subscription.cadence, subscription.quiet_hours))
+        following = write_with_zone(due.next_due_at, zone, now)
+    return ComingView(subscription.title, when, following)
 
 
 def _show(
-    request: Request,
-    page: str,
-    signup: StoredSignup,
-    coming: list[tuple[str, str, str]],
-    mine: str = "",
+    request: Request, page: str, signup: StoredSignup, coming: Sequence[ComingView], mine: str = ""
 ) -> Response:
     shell = shell_of(request)
-    config, home = shell.site.config, shell.site.config.web.base_url
+    config = shell.site.config
+    home = config.web.base_url
     context = ConfirmContext(
         address=mask(signup.destination),
         coming=tuple(coming),

@@ -80,7 +80,7 @@ class Book:
         found = select(attempts.c.outcome, attempts.c.detail).where(attempts.c.delivery_id > after)
         with self._store.read() as conn:
             return Counter(
-                "found" if row.detail.startswith("found") else str(row.outcome)
+                "found" if str(row.detail).startswith("found") else str(row.outcome)
                 for row in conn.execute(found)
             )
 

@@ -22,7 +22,8 @@ from playwright.sync_api import Browser
 
 from digest.model.destinations import Destination
 from digest.model.messages import Delivery
-from digest.render import MailIdentity, Renderer
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, quiet_digests
 from tests.battery.browser import Sight, View, find_chromium, look, open_browser, shrink
 from tests.battery.full_day import receive_mail

@@ -9,12 +9,12 @@ import pytest
 from playwright.sync_api import expect
 
 from digest.model.messages import Form, Group, Links
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.render.samples import make_digest, make_entry
 from tests.browser.looking import Windows, check_page
 
 RENDERER = Renderer()
-GROUPS = (Group("Read first", 2, Form.SENTENCE, reasons=("", "")), Group("hep-th", 28, Form.TITLE))
+GROUPS = (Group("Read first", 2, Form.SENTENCE, reasons=((), ())), Group("hep-th", 28, Form.TITLE))
 
 
 @pytest.fixture

@@ -14,22 +14,26 @@ from digest.model.secrets import feed_uri
 from digest.people.letters import SUBJECTS
 from digest.people.stored import STORED
 from digest.query import parse_query
-from digest.render import MailIdentity, Renderer
 from digest.render.check import check_templates
 from digest.render.contexts import (
     ArchiveContext,
-    ConfirmContext,
     ErrorContext,
     FeedContext,
     LetterContext,
-    LinkContext,
     PastView,
     StoredContext,
+)
+from digest.render.digests import QueryView, view_digest, view_papers
+from digest.render.mail import MailIdentity
+from digest.render.pages import (
+    ComingView,
+    ConfirmContext,
+    LinkContext,
     SubscribeContext,
     UnsubscribeContext,
 )
-from digest.render.digests import QueryView, view_digest, view_papers
 from digest.render.references import write_bibtex, write_ris
+from digest.render.renderer import Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.golden.conftest import Golden
 from tests.samples import (
@@ -70,8 +74,8 @@ GIVEN = {
 CONFIRM = ConfirmContext(
     "a…@example.org",
     (
-        ("Your papers", "daily at 06:00 Europe/Berlin", "Fri 20 Nov 06:00 Berlin"),
-        ("Demo team", "on announcement", ""),
+        ComingView("Your papers", "daily at 06:00 Europe/Berlin", "Fri 20 Nov 06:00 Berlin"),
+        ComingView("Demo team", "on announcement", ""),
     ),
     "/p/sample",
     queries=2,

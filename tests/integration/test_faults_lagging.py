@@ -48,7 +48,7 @@ def test_a_replica_behind_what_is_stored_is_not_believed_and_takes_nothing_back(
     world.clock.advance(timedelta(hours=5))
     before = world.cursors()
     report = world.run()
-    assert "arXiv showed an older state than before" in " ".join(report.poll.failures)
+    assert "arXiv showed an older state than before" in " ".join(map(str, report.poll.failures))
     assert world.cursors() == before
     assert set(world.list_changes()) == world.expected
     assert_nothing_wrong_is_stored(world)

@@ -76,7 +76,7 @@ def test_while_missing_ids_could_not_be_asked_for_yet_an_announcement_is_not_com
     world.arxiv.bend = bend
     report = world.run()
     assert (report.poll.failures, report.poll.requests) == ([], 6), "what a run may cost is used up"
-    assert world.last_run("gaps").failure == "2 ids could not be asked for yet"
+    assert str(world.last_run("gaps").failure) == "2 ids could not be asked for yet"
     assert not world.is_covered()
     assert_all_follows(world)
 

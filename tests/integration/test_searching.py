@@ -139,6 +139,6 @@ def test_more_queries_than_arxivs_search_is_asked_for_are_said_and_not_asked(
     world.write_queries({f"q{number}": f"ti:w{number}" for number in range(MOST_SEARCHED)})
     monkeypatch.setattr(search, "MOST_SEARCHED", MOST_SEARCHED - 1)
     report = world.run()
-    assert "there are 30 saved queries" in report.poll.failures[0]
+    assert "there are 30 saved queries" in str(report.poll.failures[0])
     assert world.asked() == []
     assert [run.is_complete for run in world.runs("query")] == [False]

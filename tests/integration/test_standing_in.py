@@ -50,8 +50,8 @@ def test_a_harvest_that_keeps_failing_is_stood_in_for_by_a_search_for_everything
     report = run_at(world, NOON + timedelta(hours=4))
     assert told_ids(report) == [id_]
     assert world.asked() == [EVERYTHING]
-    assert "arXiv had an error of its own" in report.poll.failures[0]
-    assert report.poll.failures[1].startswith("arXiv's search stood in for the harvest: ")
+    assert "arXiv had an error of its own" in str(report.poll.failures[0])
+    assert str(report.poll.failures[1]).startswith("arXiv's search stood in for the harvest: ")
     assert not report.plan.digests[0].coverage.is_complete
 
 

@@ -50,7 +50,9 @@ def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: W
     write_alarms(world, "slack:#nowhere")
     pass_at(world)
     report = pass_at(world, MONDAY)
-    assert any("could not be sent to slack:#nowhere: " in trouble for trouble in report.troubles)
+    assert any(
+        "could not be sent to slack:#nowhere: " in str(trouble) for trouble in report.troubles
+    )
     write_alarms(world, "mailto:ops@example.org", "slack:#nowhere")
     for minutes in (5, 20, 40):
         pass_at(world, MONDAY + timedelta(minutes=minutes))

@@ -23,7 +23,7 @@ from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, SystemClock
 from digest.model.destinations import Destination
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store import open_store

@@ -22,7 +22,7 @@ from digest.model.announcements import StoredChange, announcement_moment
 from digest.store.backups import load_violations
 from digest.store.changes import load_changes
 from digest.store.dialect import unpack
-from digest.store.digests import load_waiting
+from digest.store.overview import load_waiting
 from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.fakes.archive import DemoPaper
 from tests.simulator.life import CHANNELS, TEXTS, File, Life, Wish, ask

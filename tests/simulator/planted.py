@@ -28,8 +28,8 @@ from digest.model.announcements import Kind
 from digest.model.cadences import CadenceKind
 from digest.model.messages import Delivery, DeliveryState, Message, Receipt
 from digest.plan import slots
+from digest.plan.drafts import Drafts
 from digest.plan.slots import next_due
-from digest.plan.step import Drafts
 from digest.poll import novelty, record
 from digest.serve.schedule import Jobs
 from digest.site import Site

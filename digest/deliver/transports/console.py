@@ -10,6 +10,7 @@ from typing import TextIO
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
 
 
 class ConsoleTransport:
@@ -38,8 +39,8 @@ class ConsoleTransport:
                 stream.flush()
         except (OSError, ValueError) as error:  # ValueError: the stream has been closed
             raise DeliveryError(
-                f"the console can't be written to: {error}",
-                hint="Its reader has stopped, or its disk is full. Run again with the output to a terminal.",
+                Said.of(Saying.CONSOLE_FAILED, str(error)),
+                hint=Said.of(Saying.CONSOLE_READER_GONE),
             ) from error
         return Receipt("", "printed")
 
@@ -49,8 +50,11 @@ class ConsoleTransport:
         destination: Destination,  # noqa: ARG002 - every transport is asked alike
         begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
     ) -> Receipt | None:
-        """Never answer, but raise a permanent `DeliveryError`: a stream does not remember what it showed."""
-        raise DeliveryError("a console cannot be asked what it showed", permanent=True)
+        """Never answer, but raise a permanent `DeliveryError`.
+
+        A stream does not remember what it showed.
+        """
+        raise DeliveryError(Said.of(Saying.CONSOLE_NOT_ASKED), permanent=True)
 
     def close(self) -> None:
         """Do nothing: the stream belongs to the caller."""

@@ -1,8 +1,9 @@
 """Posts to a channel of Discord by its webhook: one secret URL for each channel.
 
 Asked to wait, Discord answers with the message it stored, and its id
-(https://discord.com/developers/docs/resources/webhook#execute-webhook). It has no search for what a webhook
-posted and no key by which it would notice a repeat. So a message whose answer was lost waits for a person.
+(https://discord.com/developers/docs/resources/webhook#execute-webhook). It has no search for what a
+webhook posted and no key by which it would notice a repeat. So a message whose answer was lost
+waits for a person.
 """
 
 from __future__ import annotations
@@ -14,9 +15,14 @@ from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPos
 from digest.model.destinations import Destination
 from digest.model.errors import Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
+from digest.wire import HttpAnswer
 
 _WHO = "Discord"
 _LONGEST = 2000
+_MOST_TEXT = 200
+"""Characters of an answer's body that a refusal quotes."""
+
 _WEBHOOK_GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 
 
@@ -28,7 +34,10 @@ class DiscordTransport(HookPoster[str]):
     def send(
         self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
     ) -> Receipt:
-        """Post the message's text, in exactly one request; nobody is notified by a name that is in it."""
+        """Post the message's text, in exactly one request.
+
+        Nobody is notified by a name that is in it.
+        """
         hook = self._hook_of(destination)  # with a query, if it names a thread
         url = f"{hook}{'&' if '?' in hook else '?'}wait=true"
         content = {"content": message.body.decode()[:_LONGEST], "allowed_mentions": {"parse": []}}
@@ -44,12 +53,16 @@ class DiscordTransport(HookPoster[str]):
         )
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False
-            failure.hint = (
-                "Make a new webhook in the channel's settings, and replace the old URL with its URL."
-                if answer.status in _WEBHOOK_GONE
-                else f"Discord says: {answer.text[:200] or 'nothing'}"
-            )
+            failure.advice = _advise(answer)
         raise failure
+
+
+def _advise(answer: HttpAnswer) -> Said:
+    """Say what to do about a refusal."""
+    if answer.status in _WEBHOOK_GONE:
+        return Said.of(Saying.DISCORD_HOOK_GONE)
+    said = answer.text[:_MOST_TEXT]
+    return Said.of(Saying.DISCORD_SAYS, said) if said else Said.of(Saying.DISCORD_SAYS_NOTHING)
 
 
 def _read_id(text: str) -> str:

@@ -15,6 +15,7 @@ from digest.config.addresses import expand_home
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError
 from digest.model.messages import SITE_INDEX, IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
 
 _SUFFIXES = {
     "message/rfc822": ".eml",
@@ -36,25 +37,26 @@ _MARKS = {
 _HEAD = 4_096
 
 _HINTS = {
-    errno.ENOSPC: "The disk is full: make room; Digest tries again by itself.",
-    errno.EDQUOT: "The quota is used up: make room; Digest tries again by itself.",
-    errno.EROFS: "The file system is read-only: mount it for writing, or name another folder.",
-    errno.EACCES: "Let the account of Digest write there, or name another folder.",
-    errno.EPERM: "Let the account of Digest write there, or name another folder.",
-    errno.ENOTDIR: "A file is where a folder should be: move it, or name another folder.",
-    errno.EEXIST: "A file is where a folder should be: move it, or name another folder.",
-    errno.EISDIR: "A folder is where the file should be: move it, or name another file.",
-    errno.EBUSY: "The file is mounted by itself, as in a container: mount its whole folder.",
-    errno.ENAMETOOLONG: "Choose a shorter name.",
+    errno.ENOSPC: Saying.DISK_FULL,
+    errno.EDQUOT: Saying.QUOTA_USED,
+    errno.EROFS: Saying.READ_ONLY,
+    errno.EACCES: Saying.NOT_ALLOWED,
+    errno.EPERM: Saying.NOT_ALLOWED,
+    errno.ENOTDIR: Saying.FILE_FOR_FOLDER,
+    errno.EEXIST: Saying.FILE_FOR_FOLDER,
+    errno.EISDIR: Saying.FOLDER_FOR_FILE,
+    errno.EBUSY: Saying.MOUNTED_ALONE,
+    errno.ENAMETOOLONG: Saying.SHORTER_NAME,
 }
 
 
 class FolderTransport:
     """Writes each message into the folder its destination names, below `root` if that is relative.
 
-    A message's file name is a function of the message, and a file that already holds its bytes counts as taken.
-    Another message that wants the same name gets its own, so nothing is ever overwritten. But a page of a site
-    that has its name is this digest's, whatever it links to by now.
+    A message's file name is a function of the message, and a file that already holds its bytes
+    counts as taken. Another message that wants the same name gets its own, so nothing is ever
+    overwritten. But a page of a site that has its name is this digest's, whatever it links to by
+    now.
     """
 
     def __init__(self, *, root: Path) -> None:
@@ -112,9 +114,9 @@ def _choose_name(message: Message) -> str:
     name = message.name or message.idempotency_key + _SUFFIXES.get(message.media_type, "")
     if name.startswith(".") or Path(name).name != name or "\\" in name or not name.isprintable():
         raise DeliveryError(
-            f"{name!r} cannot be the name of a file",
+            Said.of(Saying.NO_FILE_NAME, repr(name)),
             permanent=True,
-            hint="A name has no folder, no leading dot and no control characters.",
+            hint=Said.of(Saying.PLAIN_NAME),
         )
     return name
 
@@ -142,9 +144,7 @@ def write_own(path: Path, data: bytes, *, is_of_site: bool = True) -> bool:
     for one in (path, path.with_name(SITE_INDEX)) if is_of_site else (path,):
         head = read_head(one)
         if head is not None and _MARKS[one.suffix.lower()] not in head:
-            raise DeliveryError(
-                f"{one} is not of Digest, so it stays as it is: move it, or name another folder"
-            )
+            raise DeliveryError(Said.of(Saying.NOT_OURS, str(one)))
     return write_if_changed(path, data)
 
 
@@ -174,15 +174,18 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def classify_disk_error(path: Path, error: OSError) -> DeliveryError:
-    """Turn a disk's failure into an error that says what to correct; nothing was written, so repeating is safe."""
+    """Turn a disk's failure into an error that says what to correct.
+
+    Nothing was written, so repeating is safe.
+    """
     return DeliveryError(
-        f"{path} can't be written: {error.strerror or error}",
-        hint=_HINTS.get(error.errno or 0, ""),
+        Said.of(Saying.NOT_WRITTEN, str(path), error.strerror or str(error)),
+        hint=Said.of(_HINTS.get(error.errno or 0, Saying.NOTHING)),
     )
 
 
 def _replace(target: Path, data: bytes) -> None:
-    # In the same folder, since only a rename within one file system is atomic; hidden, so that nothing
+    # In the same folder: only a rename within one file system is atomic. Hidden, so that nothing
     # that serves or watches the folder picks it up.
     temporary = target.with_name(f".{uuid4().hex}.part")
     try:

@@ -13,6 +13,7 @@ from digest.config.addresses import ChooseProxy
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, require_ours
+from digest.model.said import Said, Saying
 from digest.wire import ExchangeError, HttpAnswer, Wire, read_clock
 
 T = TypeVar("T")
@@ -21,7 +22,10 @@ TIMEOUT = 15.0
 """Seconds for connecting and for each read."""
 
 WHOLE = 4
-"""That many times as long may the whole exchange take: an answer byte by byte never runs into the other limit."""
+"""That many times as long may the whole exchange take.
+
+An answer that comes byte by byte never runs into the other limit.
+"""
 
 _LARGEST_ANSWER = 1024 * 1024
 
@@ -41,12 +45,13 @@ def classify_exchange_error(who: str, error: ExchangeError, *, is_post: bool) ->
     """Turn what ended an exchange into an error: a post that was out may have been carried out."""
     if error.was_out:
         return DeliveryError(
-            f"the connection to {who} broke before its answer was read: {error}", ambiguous=is_post
+            Said.of(Saying.CONNECTION_BROKE, who, str(error)),
+            ambiguous=is_post,
         )
     return DeliveryError(
-        f"{who} can't be reached: {error}",
+        Said.of(Saying.UNREACHABLE, who, str(error)),
         whole_transport=True,
-        hint=error.hint or "Check the network and the configured address.",
+        hint=Said.plain(error.hint) or Said.of(Saying.CHECK_NETWORK),
     )
 
 
@@ -63,35 +68,35 @@ def classify_status(
     `refusal` says what is refused with a status that does not pass.
     """
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return DeliveryError(f"{who} asks us to wait (HTTP 429)", retry_after=retry_after)
+        return DeliveryError(Said.of(Saying.ASKED_TO_WAIT, who), retry_after=retry_after)
     if status in _REDIRECTIONS:
         return DeliveryError(
-            f"{who} answers from another address (HTTP {status}); redirects are not followed",
+            Said.of(Saying.ANSWERS_ELSEWHERE, who, f"{status}"),
             permanent=True,
             whole_transport=True,
             refusal=refusal,
-            hint="Check the configured address.",
+            hint=Said.of(Saying.CHECK_ADDRESS),
         )
     if status not in CLIENT_ERRORS or status == HTTPStatus.REQUEST_TIMEOUT:
         return DeliveryError(
-            f"{who} had an error of its own (HTTP {status})",
+            Said.of(Saying.OWN_ERROR, who, f"{status}"),
             ambiguous=is_post,
             retry_after=retry_after,
         )
     return DeliveryError(
-        f"{who} refused the request itself (HTTP {status})",
+        Said.of(Saying.REQUEST_REFUSED, who, f"{status}"),
         permanent=True,
         whole_transport=True,
         refusal=refusal,
-        hint="Check the configured address, and any proxy on the way.",
+        hint=Said.of(Saying.CHECK_WAY),
     )
 
 
 class HookPoster(Generic[T]):
     """Posts to webhooks, which only take, known by the names the configuration gives them.
 
-    `hooks` has for each name the address, and what else it takes to post there. These are secrets: no message and
-    no log shows them.
+    `hooks` has for each name the address, and what else it takes to post there. These are secrets:
+    no message and no log shows them.
     """
 
     what: ClassVar[str]
@@ -128,7 +133,7 @@ class HookPoster(Generic[T]):
         begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
     ) -> Receipt | None:
         """Never answer, but raise a permanent `DeliveryError`: a webhook only takes."""
-        raise DeliveryError("a webhook can't be asked which messages it took", permanent=True)
+        raise DeliveryError(Said.of(Saying.HOOK_NOT_ASKED), permanent=True)
 
     def close(self) -> None:
         """Break off what waits for an answer."""
@@ -144,7 +149,10 @@ class HookPoster(Generic[T]):
         headers: Mapping[str, str] | None = None,
         unread: Container[int] = (),
     ) -> HttpAnswer:
-        """Make one request with JSON, and return its answer, or its status alone if that is one of `unread`."""
+        """Make one request with JSON, and return its answer.
+
+        It is its status alone if that is one of `unread`.
+        """
         try:
             return self._wire.ask(
                 "POST",
@@ -161,9 +169,9 @@ class HookPoster(Generic[T]):
     def _hook_of(self, destination: Destination) -> T:
         if destination.address not in self._hooks:
             raise DeliveryError(
-                f"there is no {self.what.format(destination.address)}",
+                Said.of(Saying.NO_SUCH_HOOK, self.what.format(destination.address)),
                 permanent=True,
                 refusal=Refusal.PLACE,
-                hint="`digest doctor --quick` says what it lacks, and which variable gives it.",
+                hint=Said.of(Saying.ASK_DOCTOR),
             )
         return self._hooks[destination.address]

@@ -17,18 +17,17 @@ _ROOM = "digest.deliver.transports"
 
 
 class TransportEntry(NamedTuple):
-    """How messages get to one kind of destination, by the `module:class` of its transport and its keywords.
+    """How messages get to one kind of destination.
 
-    For `settling` a message that may have arrived is not touched: its answer may be late, and a process that was
-    paused while sending may go on. The other side can be asked what it took; or it knows repeats, so that a second
-    copy does no harm. `longest` is how long one message may take, its answer included.
+    It names the `module:class` of its transport, and the keywords of that. For `settling` a message
+    that may have arrived is not touched: its answer may be late, and a process that was paused
+    while sending may go on. `longest` is how long one message may take, its answer included. What
+    is true of the kind itself says `digest.model.destinations.TRAITS`.
     """
 
     path: str
     configure: Callable[[Config, Clock], Mapping[str, object]]
     settling: Callable[[Config], timedelta] = lambda _: timedelta(0)
-    can_be_asked: bool = False
-    knows_repeats: bool = False
     longest: timedelta = timedelta(minutes=1)
 
 
@@ -62,10 +61,8 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
             "url": config.slack.url,
             "choose_proxy": config.choose_proxy,
         },
-        lambda config: (
-            config.slack.ambiguous_wait
-        ),  # its history lags a little after what was posted
-        can_be_asked=True,
+        # Its history lags a little after what was posted.
+        lambda config: config.slack.ambiguous_wait,
     ),
     DestinationKind.SLACK_WEBHOOK: TransportEntry(
         f"{_ROOM}.slack_webhook:WebhookTransport",
@@ -83,12 +80,10 @@ TRANSPORTS: dict[DestinationKind, TransportEntry] = {
             "choose_proxy": config.choose_proxy,
         },
         lambda _: timedelta(seconds=60),
-        knows_repeats=True,
     ),
     DestinationKind.FILE: TransportEntry(
         f"{_ROOM}.file:FolderTransport",
         lambda config, _: {"root": config.folder},
-        can_be_asked=True,
     ),
     DestinationKind.CONSOLE: TransportEntry(f"{_ROOM}.console:ConsoleTransport", lambda _, __: {}),
 }
@@ -112,6 +107,7 @@ def open_transport(kind: DestinationKind, config: Config, clock: Clock) -> Trans
 
 
 def construct(path: str, settings: Mapping[str, object]) -> Transport:
-    """Import a transport by its `module:class` and construct it with the keywords of its constructor."""
+    """Import a transport by its `module:class` and construct it with its keywords."""
     module, _, name = path.partition(":")
-    return cast("Callable[..., Transport]", getattr(import_module(module), name))(**settings)
+    make = cast("Callable[..., Transport]", getattr(import_module(module), name))
+    return make(**settings)

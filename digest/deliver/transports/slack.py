@@ -29,6 +29,7 @@ from digest.model.clock import monotonic
 from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours, require_ours
+from digest.model.said import NOTHING, Said, Saying
 from digest.wire import ExchangeError, HttpAnswer, Wire
 
 SLACK_URL = "https://slack.com/api/"
@@ -47,8 +48,10 @@ _MOST_LISTED = 20
 """Pages of channels, some 20,000: Slack gives so many in a minute (tier 2)."""
 
 _AROUND = timedelta(days=1)
-"""How long before and after its start a post is searched for. A clock may be hours off, and a process
-may have been paused."""
+"""How long before and after its start a post is searched for.
+
+A clock may be hours off, and a process may have been paused.
+"""
 
 _LISTED_FOR = 900.0
 """Seconds a list of channels is relied upon."""
@@ -57,13 +60,19 @@ _LOGGER = logging.getLogger(__name__)
 _LOGGER_SLACK_CLIENT = logging.getLogger("slack_sdk.digest")
 
 _UNREADABLE = (ValueError, LookupError, RecursionError, AttributeError)
-"""What reading an answer may end in that makes no sense: slack_sdk expects every one to be an object of JSON."""
+"""What reading an answer may end in that makes no sense.
+
+Slack_sdk expects every one to be an object of JSON.
+"""
 
 _LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes; a page of channels has some two million."""
 
 TOO_LARGE = frozenset({"msg_blocks_too_long", "msg_too_long"})
-"""Not stored; less of it may be. The sum of all text in blocks is limited, undocumented, and without a number."""
+"""Not stored; less of it may be.
+
+The sum of all text in blocks is limited, undocumented, and without a number.
+"""
 
 _HOURS = 3600.0
 """Seconds to wait if Slack says a state lasts hours."""
@@ -89,43 +98,49 @@ WAIT: dict[str, float | None] = {
 }
 """Not stored; may be stored later. Seconds if Slack's description implies them."""
 
-_TOKEN = "Check the token, as in DIGEST_SLACK_TOKEN: install the app again and copy its bot token (xoxb-…)."  # noqa: S105 - a hint, no secret
-_ADMIN = "Ask the workspace's administrators to let the app post."
-_INVITE = (
-    "Write /invite @… with the app's name in that channel, and check the channel's name or id."
-)
-
-WORKSPACE: dict[str, str] = {
-    "invalid_auth": f"{_TOKEN} Slack says the same if the app allows only other networks.",
-    **dict.fromkeys(("not_authed", "account_inactive", "token_revoked", "token_expired"), _TOKEN),
-    **dict.fromkeys(("not_allowed_token_type", "metadata_must_be_sent_from_app"), _TOKEN),
-    **dict.fromkeys(("ekm_access_denied", "app_access_restricted"), _ADMIN),
-    "enterprise_is_restricted": _ADMIN,
-    "missing_scope": "Add the scope under OAuth & Permissions, and install the app again.",
-    "two_factor_setup_required": "The account behind the token must set up two-factor sign-in.",
-    "accesslimited": "The workspace does not allow this network: ask its administrators.",
+WORKSPACE = {
+    "invalid_auth": Saying.TOKEN_OR_NETWORK,
+    "not_authed": Saying.TOKEN,
+    "account_inactive": Saying.TOKEN,
+    "token_revoked": Saying.TOKEN,
+    "token_expired": Saying.TOKEN,
+    "not_allowed_token_type": Saying.TOKEN,
+    "metadata_must_be_sent_from_app": Saying.TOKEN,
+    "ekm_access_denied": Saying.ASK_ADMINS,
+    "app_access_restricted": Saying.ASK_ADMINS,
+    "enterprise_is_restricted": Saying.ASK_ADMINS,
+    "missing_scope": Saying.ADD_SCOPE,
+    "two_factor_setup_required": Saying.TWO_FACTORS,
+    "accesslimited": Saying.NETWORK_NOT_ALLOWED,
 }
 """The token or the workspace: nothing goes out anywhere until the operator mends it."""
 
-DESTINATION: dict[str, str] = {
-    "channel_not_found": _INVITE,
-    "not_in_channel": _INVITE,
-    "is_archived": "Unarchive the channel, or name another.",
-    "messages_tab_disabled": "Switch on the app's Messages tab (App Home), or name a channel.",
-    **dict.fromkeys(("channel_is_limited_access", "no_permission", "access_denied"), _ADMIN),
-    "team_access_not_granted": _ADMIN,
-    "user_not_found": "Check the id.",
-    "cannot_dm_bot": "Name a channel, or a person's id.",
-    "team_not_found": "With an organisation's token, write the channel's id instead of its name.",
+DESTINATION = {
+    "channel_not_found": Saying.INVITE,
+    "not_in_channel": Saying.INVITE,
+    "is_archived": Saying.UNARCHIVE,
+    "messages_tab_disabled": Saying.MESSAGES_TAB,
+    "channel_is_limited_access": Saying.ASK_ADMINS,
+    "no_permission": Saying.ASK_ADMINS,
+    "access_denied": Saying.ASK_ADMINS,
+    "team_access_not_granted": Saying.ASK_ADMINS,
+    "user_not_found": Saying.CHECK_ID,
+    "cannot_dm_bot": Saying.NAME_PERSON,
+    "team_not_found": Saying.ID_OF_ORGANISATION,
 }
 """This channel only."""
 
-THREAD: dict[str, str] = {
-    "cannot_reply_to_message": "The first part can't be replied to.",
-    "restricted_action_thread_locked": "The first part's thread is locked.",
-    "thread_not_found": "The first part is gone.",
+THREAD = {
+    "cannot_reply_to_message": Saying.NO_REPLY,
+    "restricted_action_thread_locked": Saying.THREAD_LOCKED,
+    "thread_not_found": Saying.THREAD_GONE,
 }
 """This message only."""
+
+_FORBIDDEN = "restricted_action"
+"""How Slack's codes begin for what a setting forbids."""
+
+_NO_SCOPE = "missing_scope"
 
 _REFUSED = {
     **dict.fromkeys(WORKSPACE, Refusal.ACCOUNT),
@@ -150,10 +165,6 @@ _WORDS_OF_OUR_FAULT = (
         "unknown_method",
         "missing_argument",
     ),
-)
-
-WRONG_MESSAGE = (
-    "The message itself is wrong: check changed Slack templates, or report it as a fault in Digest."
 )
 
 
@@ -181,9 +192,10 @@ class SlackTransport:
         self._lock = threading.Lock()
 
     def resolve(self, destination: Destination) -> str:
-        """Return the channel's id: ids pass through, names are searched for, and again once in a while.
+        """Return the channel's id.
 
-        A channel may be renamed, or be made anew under the same name: it has another id then.
+        Ids pass through, names are searched for, and again once in a while. A channel may be
+        renamed, or be made anew under the same name: it has another id then.
         """
         if _ID.fullmatch(destination.address):
             return destination.address
@@ -194,11 +206,10 @@ class SlackTransport:
             if name in self._channels:
                 return self._channels[name]
         raise DeliveryError(
-            f"there is no channel {destination.address} that the app can see",
+            Said.of(Saying.NO_CHANNEL, destination.address),
             permanent=True,
             refusal=Refusal.PLACE,
-            hint="Check the name, or write the channel's id. For a private channel give the app the"
-            f" scope groups:read, and write /invite @… with its name in {destination.address}.",
+            hint=Said.of(Saying.CHECK_CHANNEL, destination.address),
         )
 
     def send(
@@ -219,7 +230,7 @@ class SlackTransport:
                 "Slack took a message for %s and warns: %s", destination, ", ".join(warnings)
             )
         if not answer.text("ts"):
-            raise DeliveryError("Slack said ok, but named no message", ambiguous=True)
+            raise DeliveryError(Said.of(Saying.SLACK_NAMED_NOTHING), ambiguous=True)
         did = "was there already" if answer.get("is_duplicate") is True else "posted"
         return Receipt(answer.text("ts"), ", ".join([did, *warnings]))
 
@@ -233,7 +244,7 @@ class SlackTransport:
         call = json.loads(message.body)
         mark = _read_payload(call)
         if not mark:
-            raise DeliveryError("the post has no metadata to search for", permanent=True)
+            raise DeliveryError(Said.of(Saying.NO_METADATA), permanent=True)
         form = {
             "channel": str(call.get("channel", "")),
             "oldest": f"{(begun_at - _AROUND).timestamp():.6f}",
@@ -244,7 +255,8 @@ class SlackTransport:
         }
         method = "conversations.history"
         if call.get("thread_ts"):
-            method, form["ts"] = "conversations.replies", str(call["thread_ts"])
+            method = "conversations.replies"
+            form["ts"] = str(call["thread_ts"])
         for page in self._walk(method, form, _MOST_PAGES):
             for post in page.objects("messages"):
                 if mark.items() <= _read_payload(post).items():
@@ -263,7 +275,7 @@ class SlackTransport:
             )
         except DeliveryError as error:
             if name not in self._channels:
-                error.hint = error.hint or "Write the channel's id instead of its name."
+                error.advice = error.advice or Said.of(Saying.WRITE_ID)
                 raise
         self._list_again_at = self._now() + _LISTED_FOR
 
@@ -277,7 +289,7 @@ class SlackTransport:
         try:
             listed = list(chain.from_iterable(page.objects("channels") for page in pages))
         except DeliveryError as error:
-            if "missing_scope" not in error.message or not others:
+            if error.answer != _NO_SCOPE or not others:
                 raise
             return self._list_channels(*others)
         # Of two with one name the last one stays: the one that is in use.
@@ -291,12 +303,12 @@ class SlackTransport:
             answer = self.client.call(method, form=form | ({"cursor": cursor} if cursor else {}))
             listed = answer.get("channels" if method == "conversations.list" else "messages")
             if not isinstance(listed, list):  # no list is no empty list: nothing follows from it
-                raise DeliveryError(f"Slack's answer to {method} can't be read: it has no list")
+                raise DeliveryError(Said.of(Saying.SLACK_HAS_NO_LIST, method))
             yield answer
             cursor = answer.text("response_metadata", "next_cursor")
             if not cursor:
                 return
-        raise DeliveryError(f"Slack's {method} does not end after {most} pages", permanent=True)
+        raise DeliveryError(Said.of(Saying.SLACK_ENDLESS, method, f"{most}"), permanent=True)
 
 
 def _fold(name: str) -> str:
@@ -320,7 +332,10 @@ def _read_warnings(answer: SlackAnswer) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SlackAnswer:
-    """What came back from Slack: `headers` by lower-case name, `data` a JSON object or whatever came instead."""
+    """What came back from Slack.
+
+    `headers` are by lower-case name, `data` is a JSON object or whatever came instead.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -356,7 +371,8 @@ class SlackAnswer:
 class SlackClient(WebClient):
     """Calls Slack by slack_sdk, each time once, over a connection of ours.
 
-    Slack_sdk's own follows redirects with the token, and waits without end for an answer that comes byte by byte.
+    Slack_sdk's own follows redirects with the token, and waits without end for an answer that comes
+    byte by byte.
     """
 
     def __init__(
@@ -387,7 +403,8 @@ class SlackClient(WebClient):
     ) -> SlackAnswer:
         """Make one request and return the answer Slack called ok.
 
-        A method that reads gets a form. One that posts gets JSON: its failures say whether it may have happened.
+        A method that reads gets a form. One that posts gets JSON: its failures say whether it may
+        have happened.
         """
         is_post = json is not None
         require_ours(is_ours)
@@ -401,7 +418,7 @@ class SlackClient(WebClient):
             raise classify_exchange_error("Slack", error, is_post=is_post) from error
         except _UNREADABLE as error:
             raise DeliveryError(
-                f"Slack's answer can't be read: {error}", ambiguous=is_post
+                Said.of(Saying.SLACK_UNREADABLE, str(error)), ambiguous=is_post
             ) from error
         return _read_answer(response)
 
@@ -418,49 +435,67 @@ def classify_answer(method: str, answer: SlackAnswer, *, is_post: bool) -> Deliv
     code = answer.text("error")
     if answer.get("ok") is not False or not code.replace("_", "").isalnum():
         return DeliveryError(
-            "Slack's answer can't be read (HTTP 200)",
+            Said.of(Saying.SLACK_UNREADABLE_200),
             ambiguous=is_post,
-            hint="Perhaps something else answers at this address. Check the address, and any proxy on the way.",
+            hint=Said.of(Saying.SOMETHING_ELSE_ANSWERS),
         )
     if code in WAIT:
         return DeliveryError(
-            f"Slack asks to wait: {code}",
+            Said.of(Saying.SLACK_ASKS_TO_WAIT, code),
             retry_after=answer.retry_after or WAIT[code],
             whole_transport=WAIT[code] is not None,
+            answer=code,
         )
     if code in AMBIGUOUS:
-        return DeliveryError(f"Slack had an error of its own: {code}", ambiguous=is_post)
+        said = Said.of(Saying.SLACK_OWN_ERROR, code)
+        return DeliveryError(said, ambiguous=is_post, answer=code)
     return _classify_refusal(method, code, answer)
 
 
 def _classify_refusal(method: str, code: str, answer: SlackAnswer) -> DeliveryError:
-    forbidden = "A setting of the workspace or channel forbids posting there."
-    hint = (WORKSPACE | DESTINATION | THREAD).get(
-        code,
-        forbidden if code.startswith("restricted_action") else "",
-    )
-    if not hint and code not in TOO_LARGE and is_our_fault(code):
-        details = "; ".join(_read_details(answer))
+    advice = _advise(code)
+    if not advice and code not in TOO_LARGE and is_our_fault(code):
         return DeliveryError(
-            f"Slack does not understand {method}: {code}{f' ({details})' if details else ''}",
+            _describe_fault(method, code, answer),
             permanent=True,
             refusal=Refusal.CONTENT,
-            hint=WRONG_MESSAGE,
+            hint=Said.of(Saying.WRONG_MESSAGE),
+            answer=code,
         )
-    refusal = _REFUSED.get(code, Refusal.PLACE if hint else None)
-    if (
-        code == "missing_scope" and method != "chat.postMessage"
-    ):  # a channel that is named by its id needs no look-up
-        refusal = Refusal.PLACE
-    needed = f" (needs {answer.text('needed')})" if answer.text("needed") else ""
+    refusal = _REFUSED.get(code, Refusal.PLACE if advice else None)
+    if code == _NO_SCOPE and method != "chat.postMessage":
+        refusal = Refusal.PLACE  # a channel that is named by its id needs no look-up
     return DeliveryError(
-        f"Slack refused {method}: {code}{needed}",
+        _describe_refusal(method, code, answer),
         permanent=refusal is not None,
         whole_transport=code in WORKSPACE,
         too_large=code in TOO_LARGE,
         refusal=refusal,
-        hint=hint,
+        hint=advice,
+        answer=code,
     )
+
+
+def _advise(code: str) -> Said:
+    """Return what can be done about a refusal by Slack's code; nothing if it is not known."""
+    for known in (WORKSPACE, DESTINATION, THREAD):
+        if code in known:
+            return Said.of(known[code])
+    return Said.of(Saying.CHANNEL_FORBIDS) if code.startswith(_FORBIDDEN) else NOTHING
+
+
+def _describe_fault(method: str, code: str, answer: SlackAnswer) -> Said:
+    details = "; ".join(_read_details(answer))
+    if details:
+        return Said.of(Saying.SLACK_MISUNDERSTANDS_DETAILS, method, code, details)
+    return Said.of(Saying.SLACK_MISUNDERSTANDS, method, code)
+
+
+def _describe_refusal(method: str, code: str, answer: SlackAnswer) -> Said:
+    needed = answer.text("needed")
+    if needed:
+        return Said.of(Saying.SLACK_REFUSED_NEEDS, method, code, needed)
+    return Said.of(Saying.SLACK_REFUSED, method, code)
 
 
 def is_our_fault(code: str) -> bool:

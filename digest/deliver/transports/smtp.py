@@ -21,13 +21,17 @@ from digest.model.clock import monotonic
 from digest.model.destinations import Destination, normalise_address
 from digest.model.errors import DeliveryError, Refusal, UsageError
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
 from digest.wire import read_clock
 
 _LONG = 10.0
 """Seconds in vain after which a server gets no mail for a while."""
 
 _REST = timedelta(minutes=1)
-"""How long that is; also after it has named a limit of ours: to two readers, or before it knew one."""
+"""How long that is.
+
+Also after it has named a limit of ours: to two readers, or before it knew one.
+"""
 
 
 class SmtpTransport:
@@ -48,7 +52,7 @@ class SmtpTransport:
         self._timeouts = timeouts or Timeouts()
         self._sender = read_mail_address(from_address)
         self._server = parse_mail_server(url, password=password, ca_file=ca_file, helo=helo)
-        # Certificates are read here, so that a wrong file shows at the start and not at the first mail.
+        # Certificates are read here: so a wrong file shows at the start, not at the first mail.
         self._tls = None if self._server.security is Security.NONE else self._server.open_tls()
         self._idle: list[SmtpConnection] = []
         self._lent: set[SmtpConnection] = set()
@@ -66,15 +70,15 @@ class SmtpTransport:
     ) -> Receipt:
         """Send the mail. With CRLF line ends it travels byte for byte.
 
-        Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that disagree
-        about them can be talked into seeing a second mail.
+        Bare CR and LF become CRLF, the only line end SMTP has (RFC 5321 §2.3.8): servers that
+        disagree about them can be talked into seeing a second mail.
         """
         recipient = _read_recipient(destination)
         if self._obstacle is not None and self._now() < self._rests_until:
             raise DeliveryError(
-                self._obstacle.message,
+                self._obstacle.said,
                 whole_transport=True,
-                hint=self._obstacle.hint,
+                hint=self._obstacle.advice,
             )
         began = monotonic()
         data = b"\r\n".join(
@@ -87,7 +91,8 @@ class SmtpTransport:
                 except StaleConnection:  # over a new one
                     receipt = connection.send(self._sender, recipient, data, is_ours)
             except DeliveryError as error:
-                # Else each of many mails would wait as long. A slow refusal is an answer, and of one reader alone.
+                # Else each of many mails would wait as long. A slow refusal is an answer, and of
+                # one reader alone.
                 is_silent = (
                     isinstance(error.__cause__, OSError)
                     and not error.ambiguous
@@ -121,13 +126,17 @@ class SmtpTransport:
         destination: Destination,  # noqa: ARG002 - every transport is asked alike
         begun_at: datetime,  # noqa: ARG002 - every transport is asked alike
     ) -> Receipt | None:
-        """Never answer, but raise a permanent `DeliveryError`: SMTP cannot be asked what it took."""
-        raise DeliveryError("a mail server can't be asked which mails it took", permanent=True)
+        """Never answer, but raise a permanent `DeliveryError`.
+
+        SMTP cannot be asked what it took.
+        """
+        raise DeliveryError(Said.of(Saying.MAIL_NOT_ASKED), permanent=True)
 
     def close(self) -> None:
         """Say goodbye to the server, and break off the mails that other threads are sending."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
             for connection in self._lent:
                 connection.break_off()
         for connection in idle:
@@ -135,7 +144,10 @@ class SmtpTransport:
 
     @contextmanager
     def _lend(self) -> Iterator[SmtpConnection]:
-        """Lend this thread a connection of its own: the one used last, so that the others can be closed."""
+        """Lend this thread a connection of its own.
+
+        It is the one used last, so that the others can be closed.
+        """
         with self._lock:
             new = SmtpConnection(self._server, self._timeouts, self._tls)
             connection = self._idle.pop() if self._idle else new
@@ -158,7 +170,7 @@ def _read_recipient(destination: Destination) -> str:
         return normalise_address(destination.address)
     except UsageError as error:
         raise DeliveryError(
-            f"{destination.address!r} is not a mail address: {error.message}",
+            Said.of(Saying.NO_MAIL_ADDRESS, repr(destination.address), error.said),
             permanent=True,
-            hint="Correct it where the subscription names it.",
+            hint=Said.of(Saying.CORRECT_ADDRESS),
         ) from error

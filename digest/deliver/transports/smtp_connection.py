@@ -1,8 +1,8 @@
 """Sends one mail after the other over one SMTP connection, and reads what the server says.
 
-The steps are taken one by one rather than by `smtplib.sendmail`, because what matters is on which side of the
-final dot a failure lies: before it nothing was delivered and repeating is safe; after it, without an answer,
-nobody can know (RFC 1047) and only the caller's policy can decide.
+The steps are taken one by one rather than by `smtplib.sendmail`. What matters is on which side of
+the final dot a failure lies: before it nothing was delivered and repeating is safe; after it,
+without an answer, nobody can know (RFC 1047) and only the caller's policy can decide.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from digest.deliver.transports.smtp_replies import (
 from digest.model.clock import monotonic
 from digest.model.errors import ConfigurationError, DeliveryError, Refusal
 from digest.model.messages import IsOurs, Receipt, require_ours
+from digest.model.said import NOTHING, Said, Saying
 from digest.wire import TRUST_HINT, load_authorities
 
 DONE = 250
@@ -72,7 +73,8 @@ DEFAULT_PORTS = {Security.NONE: 25, Security.STARTTLS: 587, Security.TLS: 465}
 class MailServer:
     """A mail server that takes our mail, without a login if `user` is "".
 
-    Certificates in `ca_file` are trusted besides the system's. `helo` is the name this machine gives itself.
+    Certificates in `ca_file` are trusted besides the system's. `helo` is the name this machine
+    gives itself.
     """
 
     host: str
@@ -103,7 +105,8 @@ def parse_mail_server(
 ) -> MailServer:
     """Read a mail server's URL, and check the login."""
     parts = urlsplit(read_smtp_url(url))
-    security, user = Security(parts.scheme), unquote(parts.username or "")
+    security = Security(parts.scheme)
+    user = unquote(parts.username or "")
     port = parts.port or DEFAULT_PORTS[security]
     server = MailServer(parts.hostname or "", port, security, user, password, ca_file, helo)
     if user and not password:
@@ -143,12 +146,13 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     """Turn a refusal into an error that knows whether to try again.
 
     A 4xx code passes with time, a 5xx code does not. What comes before any recipient was named, and
-    what is about the login, concerns every mail; but once one was named, only what does not pass: a server may
-    say 421 or 454 for one recipient for ever. What refuses this machine or its sender waits for the operator,
-    wherever it is said; but once a recipient was named, others may be taken all the same. A limit passes, whatever
-    the code is. It concerns every mail if it came before any recipient, or if its words say that it is ours. Else
-    it may be one reader's. A `LimitReached` concerns every mail once two readers' mails meet it.
-    A reply without a usable code after the final dot leaves it open whether the mail was taken.
+    what is about the login, concerns every mail; but once one was named, only what does not pass: a
+    server may say 421 or 454 for one recipient for ever. What refuses this machine or its sender
+    waits for the operator, wherever it is said; but once a recipient was named, others may be taken
+    all the same. A limit passes, whatever the code is. It concerns every mail if it came before any
+    recipient, or if its words say that it is ours. Else it may be one reader's. A `LimitReached`
+    concerns every mail once two readers' mails meet it. A reply without a usable code after the
+    final dot leaves it open whether the mail was taken.
     """
     text = read_reply(reply)
     is_early = stage in _BEFORE_ANY_RECIPIENT
@@ -158,12 +162,12 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     if cause is Cause.LIMIT:
         is_sure = is_early or OF_SENDER.search(said) is not None
         may_be_ours = is_sure or code not in _PERMANENT or OF_SENDER_MAYBE.search(said)
+        limit = Saying.LOGIN_LIMIT if stage is Stage.LOGIN else Saying.MAIL_LIMIT
         return (LimitReached if may_be_ours else DeliveryError)(
-            f"your mail server's limit of {'logins' if stage is Stage.LOGIN else 'mails'}"
-            f" is reached: it answered {code} at {stage}: {text}",
+            Said.of(limit, f"{code}", str(stage), text),
             whole_transport=is_sure,
             refusal=Refusal.ACCOUNT if is_early else None,
-            hint=cause,
+            hint=cause.advice,
         )
     is_login = stage is Stage.LOGIN or (code in _LOGIN_CODES and (is_early or code in _PERMANENT))
     is_general = is_early and cause is not Cause.MAILBOX
@@ -174,44 +178,42 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
         Refusal.READER: names_recipient(text),
     }
     return DeliveryError(
-        f"the mail server answered {code} at {stage}: {text}",
+        Said.of(Saying.MAIL_ANSWERED, f"{code}", str(stage), text),
         permanent=code in _PERMANENT or is_of_us,
         ambiguous=stage is Stage.FINAL and code not in _REFUSALS,
         whole_transport=is_login or is_general or is_of_us or cause is Cause.ENCRYPTION,
         refusal=next((one for one, is_so in refused.items() if is_so), None),
-        hint=cause or _hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us),
+        hint=(
+            cause.advice
+            if cause
+            else _hint_for(stage, code, text, is_login=is_login, is_of_us=is_of_us)
+        ),
     )
 
 
-def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: bool) -> str:
+def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: bool) -> Said:
     if is_login:
-        return (
-            "Check the login name in `mail.smtp`, and the password."
-            " Many providers want an app password: `digest help mail`."
-        )
+        return Said.of(Saying.CHECK_LOGIN)
+    # A server's policy has codes that begin so (RFC 3463 §3.8).
     if is_of_us or (stage is Stage.FINAL and text.startswith("5.7.")):
-        return (
-            "The server's policy refuses this machine, its sender or the mail, not the reader. Check `mail.from`,"
-            " `mail.helo`, the sender's domain (SPF, DKIM, DMARC) and block lists, or ask the server's operator."
-        )
+        return Said.of(Saying.POLICY)
     if stage is Stage.SENDER:
-        return "Check `mail.from`: the server does not take mail from it."
+        return Said.of(Saying.CHECK_SENDER)
     if stage is Stage.RECIPIENT and code in _PERMANENT:
-        return f"Check the address{', or take it out of the subscription' if names_recipient(text) else ''}."
-    return ""
+        is_unknown = names_recipient(text)
+        return Said.of(Saying.DROP_RECIPIENT if is_unknown else Saying.CHECK_RECIPIENT)
+    return NOTHING
 
 
 def classify_break(stage: Stage, error: Exception) -> DeliveryError:
     """Turn a broken or silent connection into an error; after the final dot it is ambiguous."""
     if stage is Stage.FINAL:
         return DeliveryError(
-            f"the connection broke after the final dot, before the mail server answered: {_words(error)}",
+            Said.of(Saying.BROKE_AFTER_DOT, _words(error)),
             ambiguous=True,
-            hint="The server may have taken the mail. Search its log for the Message-ID.",
+            hint=Said.of(Saying.SEARCH_MAIL_LOG),
         )
-    return DeliveryError(
-        f"the connection broke at {stage}, before the mail was handed over: {_words(error)}"
-    )
+    return DeliveryError(Said.of(Saying.BROKE_BEFORE, str(stage), _words(error)))
 
 
 def classify_opening_error(
@@ -225,38 +227,37 @@ def classify_opening_error(
         return classify_reply(stage, error.smtp_code, error.smtp_error)
     if isinstance(error, ssl.SSLCertVerificationError):
         return DeliveryError(
-            f"the certificate of {server} can't be trusted: {error.verify_message}",
+            Said.of(Saying.NOT_TRUSTED, str(server), str(error.verify_message)),
             whole_transport=True,
-            hint=f"Write the name the certificate carries. {TRUST_HINT} Or name it in mail.ca_file.",
+            hint=Said.of(Saying.NAME_CERTIFICATE, TRUST_HINT),
         )
     if isinstance(error, ssl.SSLError):
         return DeliveryError(
-            f"no secure connection to {server}: {_words(error)}",
+            Said.of(Saying.NO_SECURE_CONNECTION, str(server), _words(error)),
             whole_transport=True,
-            hint=Cause.ENCRYPTION,
+            hint=Cause.ENCRYPTION.advice,
         )
     # Every smtplib error is an OSError; the two kinds mean different things here.
     if isinstance(error, smtplib.SMTPServerDisconnected) or not isinstance(
         error, smtplib.SMTPException
     ):
         return DeliveryError(
-            f"{server} can't be reached: {_words(error)}",
+            Said.of(Saying.UNREACHABLE, str(server), _words(error)),
             whole_transport=True,
-            hint=f"Check the host's name, and whether the server runs. {Cause.ENCRYPTION}",
+            hint=Said.of(Saying.CHECK_HOST, Cause.ENCRYPTION.advice),
         )
     if stage is Stage.LOGIN and "auth" in offered:
         return DeliveryError(
-            f"{server} takes no password: it offers {offered['auth'].strip()} alone",
+            Said.of(Saying.NO_PASSWORD, str(server), offered["auth"].strip()),
             permanent=True,
             whole_transport=True,
-            hint=Cause.LOGIN,
+            hint=Cause.LOGIN.advice,
         )
     return DeliveryError(
-        f"{server} does not offer what Digest needs at {stage}: {_words(error)}",
+        Said.of(Saying.NOT_OFFERED, str(server), str(stage), _words(error)),
         permanent=True,
         whole_transport=True,
-        hint=f"{Cause.ENCRYPTION} Many servers take logins only over encryption."
-        " A server without logins wants no name in `mail.smtp`.",
+        hint=Said.of(Saying.LOGINS_ENCRYPTED, Cause.ENCRYPTION.advice),
     )
 
 
@@ -281,7 +282,10 @@ class StaleConnection(Exception):
 
 
 class SmtpConnection:
-    """At most one open connection to a server, opened when needed; another thread may break it off."""
+    """At most one open connection to a server, opened when needed.
+
+    Another thread may break it off.
+    """
 
     def __init__(self, server: MailServer, timeouts: Timeouts, tls: ssl.SSLContext | None) -> None:
         self.is_broken_off = False
@@ -297,7 +301,7 @@ class SmtpConnection:
 
     @property
     def is_old(self) -> bool:
-        """Whether it has rested or served for so long that it is not used again, or is not open at all."""
+        """Whether it is not used again: it has rested or served for too long, or is not open."""
         return (
             self._link is None
             or self._mails >= self._timeouts.mails
@@ -376,7 +380,7 @@ class SmtpConnection:
             self.drop()
             if self.is_broken_off:
                 raise DeliveryError(
-                    f"{self._server} was not reached: this process stopped the connection",
+                    Said.of(Saying.STOPPED_HERE, str(self._server)),
                     whole_transport=True,
                 ) from error
             offered = link.esmtp_features if link is not None else {}
@@ -410,7 +414,10 @@ class SmtpConnection:
         return verdict
 
     def _give_up(self, link: smtplib.SMTP, code: int, reply: bytes) -> Exception:
-        """Make the connection ready for the next mail, if it can be, and return what a refusal means."""
+        """Make the connection ready for the next mail, if it can be.
+
+        Return what a refusal means.
+        """
         failure = classify_reply(self._stage, code, reply)
         # A limit may be of this connection alone. A new one shows it.
         if self._has_rested and (
@@ -440,13 +447,15 @@ class _Answers(io.RawIOBase):
     def begin(self, line: socket.socket) -> None:
         """Begin to wait for an answer."""
         self._line = line
-        self._ends_at, self._room = monotonic() + (line.gettimeout() or 0.0), _LONGEST_ANSWER
+        self._ends_at = monotonic() + (line.gettimeout() or 0.0)
+        self._room = _LONGEST_ANSWER
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 - as io has it
-        seconds, patience = self._ends_at - monotonic(), self._line.gettimeout()
+        seconds = self._ends_at - monotonic()
+        patience = self._line.gettimeout()
         if seconds <= 0 or self._room <= 0:
             raise TimeoutError("the answer did not end in time")
         self._line.settimeout(seconds)
@@ -481,7 +490,7 @@ class _Link(smtplib.SMTP):
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         line = socket.create_connection((host, port), _CONNECT_SECONDS)
         line.settimeout(timeout)
-        # The final dot goes out in a packet of its own; without this it would wait for an acknowledgement.
+        # The final dot goes out in a packet of its own. Else it would wait for an acknowledgement.
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self._hold(line)

@@ -6,9 +6,11 @@ import re
 from enum import StrEnum
 
 from digest.model.errors import DeliveryError
+from digest.model.said import Said, Saying
 
 _OF_OTHERS = re.compile(
-    r"(?<![\d.])[45]\.(?:1\.(?:[1236]|10)|2\.3|3\.4)(?!\.?\d)|gr[ae]y-?list|no such (?:user|address)"
+    r"(?<![\d.])[45]\.(?:1\.(?:[1236]|10)|2\.3|3\.4)(?!\.?\d)|gr[ae]y-?list"
+    r"|no such (?:user|address)"
     r"|\bincoming (?:e-?)?(?:mail|message)"
     r"|\bsize|too (?:large|big|long)|\blarger|length|\bbytes\b|\d ?[kmg]i?b\b"
     r"|\bhops?\b|\bloop|\bscore|spam (?:limit|threshold|level|rate)|time-?out|\btime limit"
@@ -21,7 +23,8 @@ OF_SENDER = re.compile(
     r"(?<![\d.])[45]\.(?:4\.5|7\.28)(?!\.?\d)"
     r"|\bsend(?:er|ers|er's|ing)?(?: \w+){0,2} (?:limit|quota|rate|allowance|cap|credit)"
     r"|\bsender(?: has)? exceed|sender address rejected|unusual sending|allowed to send|smtp relay"
-    r"|(?:quota|limit)(?: \w+){0,3} sender|\byou(?: \(\w+\))?(?:['’]ve| have)? (?:reached|exceeded|sent)"
+    r"|(?:quota|limit)(?: \w+){0,3} sender"
+    r"|\byou(?: \(\w+\))?(?:['’]ve| have)? (?:reached|exceeded|sent)"
     r"|\byour (?:\w+ )?(?:account|plan|quota|limit|allowance|domain|tenant)\b"
     r"|from (?:the |this )?sender\b|\btenant\b|\borgani[sz]ation\b|throttling failure"
     r"|submission|out(?:going|bound)",
@@ -46,28 +49,32 @@ _OF_READER = re.compile(
 
 
 class Cause(StrEnum):
-    """What a refusal is about, as far as that can be told; as text, what the operator can do."""
+    """What a refusal is about, as far as that can be told."""
 
-    LIMIT = (
-        "It is tried again by itself, after a pause."
-        " Your mail provider says how many mails, connections and logins you may have."
-    )
+    LIMIT = "limit"
     """The server takes nothing more from us for a while. No reader is to blame."""
 
-    LOGIN = (
-        "Use an app password, if your mail provider has them."
-        " Else use a relay or another provider: `digest help mail`."
-    )
+    LOGIN = "login"
     """The server takes another kind of password, or none at all."""
 
-    ENCRYPTION = "Check `mail.smtp`: smtp+starttls:// is usual on port 587, smtps:// on 465."
+    ENCRYPTION = "encryption"
     """The server wants it, or cannot do it."""
 
-    MAILBOX = (
-        "The reader's mailbox is full or switched off, or the mail is too large."
-        " A smaller `show` makes it shorter."
-    )
+    MAILBOX = "mailbox"
     """The reader's mailbox takes nothing."""
+
+    @property
+    def advice(self) -> Said:
+        """What the operator can do."""
+        return Said.of(_ADVICE[self])
+
+
+_ADVICE = {
+    Cause.LIMIT: Saying.LIMIT_PASSES,
+    Cause.LOGIN: Saying.OTHER_LOGIN,
+    Cause.ENCRYPTION: Saying.CHECK_ENCRYPTION,
+    Cause.MAILBOX: Saying.MAILBOX_FULL,
+}
 
 
 class LimitReached(DeliveryError):
@@ -76,10 +83,14 @@ class LimitReached(DeliveryError):
 
 # Each pattern reads a few words from where it begins, so the time it takes grows as an answer does.
 _WORDS = {
-    Cause.LIMIT: r"quota|(?<!de)l[ií]mit(?!ed)|\b(?:rate|mails?|messages?|you)(?:[- ]\w+)?[- ]limited"
-    r"|\brates?\b|exceed|throttl|\bcredits?\b|\bcaps?\b|allow(?:ance|ed number)|allot|contingent|kontingent"
-    r"|too (?:many|much|fast|often|quickly|frequent)|\bmax(?:imum)? (?:number|of|\d)|slow(?:ing)? down"
-    r"|\b(?:mails?|messages?|recipients)(?: \w+){0,3} (?:an?|per|this|each|every) (?:hour|day|month)\b"
+    Cause.LIMIT: r"quota|(?<!de)l[ií]mit(?!ed)"
+    r"|\b(?:rate|mails?|messages?|you)(?:[- ]\w+)?[- ]limited"
+    r"|\brates?\b|exceed|throttl|\bcredits?\b|\bcaps?\b"
+    r"|allow(?:ance|ed number)|allot|contingent|kontingent"
+    r"|too (?:many|much|fast|often|quickly|frequent)"
+    r"|\bmax(?:imum)? (?:number|of|\d)|slow(?:ing)? down"
+    r"|\b(?:mails?|messages?|recipients)(?: \w+){0,3}"
+    r" (?:an?|per|this|each|every) (?:hour|day|month)\b"
     r"|\b(?:for|no more(?: \w+)?) today\b|unusual sending|mail ?box[^.;]{0,20}full",
     Cause.LOGIN: r"app(?:lication)?[- ](?:specific )?password|web browser|security defaults"
     r"|oauth|(?:basic|smtpclient) ?auth\w{0,20} is disabled|unrecognized authentication type",

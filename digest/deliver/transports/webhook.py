@@ -13,6 +13,7 @@ from digest.deliver.transports.http import CLIENT_ERRORS, WRONG_CONTENT, HookPos
 from digest.model.destinations import Destination
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import IsOurs, Message, Receipt, always_ours
+from digest.model.said import Said, Saying
 from digest.model.secrets import sign_webhook
 from digest.wire import HttpAnswer
 
@@ -21,11 +22,17 @@ _MOST_TEXT = 300
 """Characters of an answer's body that a refusal quotes."""
 
 _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
-"""Refusals that a later attempt may meet otherwise, besides 408 and 429 (RFC 4918 §11.3, RFC 8470 §5.2)."""
+"""Refusals that a later attempt may meet otherwise (RFC 4918 §11.3, RFC 8470 §5.2).
+
+So are 408 and 429.
+"""
 
 
 class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
-    """Posts to webhooks, known by the names the configuration gives them; each has an address and a key."""
+    """Posts to webhooks, known by the names the configuration gives them.
+
+    Each has an address and a key.
+    """
 
     what = "webhook {!r} with url and secret"
 
@@ -63,7 +70,8 @@ def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
-        failure.hint = "See the receiver's log, or its answer: " + (
-            answer.text[:_MOST_TEXT] or "it was empty."
+        said = answer.text[:_MOST_TEXT]
+        failure.advice = (
+            Said.of(Saying.RECEIVER_SAYS, said) if said else Said.of(Saying.RECEIVER_SAYS_NOTHING)
         )
     return failure

@@ -1,4 +1,7 @@
-"""Run by Alembic for every migration, on the connection (and in the transaction) it is handed."""  # noqa: INP001 - read by its path
+"""Run by Alembic for every migration.
+
+It works on the connection that it is handed, and in the transaction of that.
+"""  # noqa: INP001 - read by its path
 
 from __future__ import annotations
 

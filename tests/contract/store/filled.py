@@ -20,9 +20,10 @@ from sqlalchemy import (
 )
 
 from digest.model.messages import DeliveryState, Receipt
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent, mark_unsent
-from digest.store.dialect import Moment, metadata
+from digest.store.dialect import Moment, Sayings, metadata
 from digest.store.outbox import claim_deliveries
 from digest.store.schema import marks
 from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, store_digest
@@ -37,7 +38,12 @@ def fill(store: Store) -> None:
             begin_sending(conn, delivery, make_message("Grüße"), MORNING)
         mark_sent(conn, first, Receipt("remote"), MORNING)
         mark_unsent(
-            conn, second, DeliveryState.UNKNOWN, "the line went dead", MORNING, not_before=MORNING
+            conn,
+            second,
+            DeliveryState.UNKNOWN,
+            Said.plain("the line went dead"),
+            MORNING,
+            not_before=MORNING,
         )
     store_digest(store, MAIL, subscription="other", slot="2026-11-19")
     with store.begin() as conn:
@@ -70,6 +76,7 @@ def _make_up(column: Column[Any]) -> object:
         (Boolean, True),
         (LargeBinary, b"\x00\xff<xml/>"),
         (JSON, ["ä", {"b": None}]),
+        (Sayings, Said.plain(f"ü {column.name}")),
         (Text, f"ü {column.name}"),
     ):
         if isinstance(column.type, kind):

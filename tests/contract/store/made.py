@@ -19,10 +19,13 @@ from digest.model.messages import (
     DeliveryPlan,
     Digest,
     DigestEntry,
+    FirstReason,
     Form,
     Group,
     Message,
+    NearLibrary,
     Occasion,
+    WhyFirst,
 )
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import FILE, Subscription
@@ -35,7 +38,7 @@ from digest.store.queries import sync_queries
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
 from digest.store.subscribers import confirm_by_operator
-from digest.store.subscriptions import sync_subscriptions
+from digest.store.sync import sync_subscriptions
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
 MORNING = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -150,6 +153,9 @@ def store_match(
         return run_id
 
 
+BY_AUTHOR = FirstReason(WhyFirst.AUTHORS, ("A. Lindquell",))
+
+
 def make_digest(
     changes: Sequence[StoredChange], *, slot: str = "2026-11-20", subscription: str = "team"
 ) -> Digest:
@@ -165,6 +171,7 @@ def make_digest(
             ),
             announced=change.announced,
             change_id=change.id,
+            near=NearLibrary("Tails of queues"),
         )
         for change in changes
     )
@@ -177,9 +184,7 @@ def make_digest(
         zone="Europe/Berlin",
         entries=entries,
         groups=(
-            Group(
-                "New", len(entries), Form.TWO_SENTENCES, reasons=("by A. Lindquell",) * len(entries)
-            ),
+            Group("New", len(entries), Form.TWO_SENTENCES, reasons=((BY_AUTHOR,),) * len(entries)),
         ),
         shown=len(entries),
         queries=(("perf", "all:perf"),),

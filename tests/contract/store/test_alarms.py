@@ -8,6 +8,7 @@ from sqlalchemy import select, update
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.alarms import (
     CLAIM,
@@ -119,7 +120,7 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             values = {
                 "state": state,
                 "created_at": NOW - number * HOUR,
-                "last_error": f"reason {number}",
+                "last_error": Said.plain(f"reason {number}"),
             }
             ended = NOW if state in ("sent", "dead") else None
             conn.execute(
@@ -130,18 +131,20 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
         assert load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
         assert load_overdue_deliveries(conn, NOW) is None
         assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(
-            1, str(SLACK), NOW, ids[3], "reason 3"
+            1, str(SLACK), NOW, ids[3], Said.plain("reason 3")
         )
         assert load_failed_deliveries(conn, NOW) is None
         held_since = NOW - HOUR
-        assert load_held_deliveries(conn) == Overdue(1, str(SLACK), held_since, ids[1], "reason 1")
+        assert load_held_deliveries(conn) == Overdue(
+            1, str(SLACK), held_since, ids[1], Said.plain("reason 1")
+        )
 
 
 def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
         (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        assert mark_unsent(conn, first, DeliveryState.HELD, "no token", MORNING)
+        assert mark_unsent(conn, first, DeliveryState.HELD, Said.plain("no token"), MORNING)
     with store.read() as conn:
         assert load_overdue_deliveries(conn, MORNING + HOUR) is None
         assert load_open_outbox(conn, MORNING + HOUR).oldest_due is None

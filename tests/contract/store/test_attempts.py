@@ -11,6 +11,7 @@ from sqlalchemy import Connection, event
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent, mark_unsent
 from digest.store.outbox import claim_deliveries, has_deliveries, load_open_outbox, renew_claims
@@ -109,7 +110,9 @@ def test_what_an_address_was_refused_for_is_known_and_who_is_left_out_for_it(sto
     begin(store, claimed)
     with store.begin() as conn:
         for one in claimed:
-            assert mark_unsent(conn, one, DeliveryState.DEAD, "no", MORNING, refusal=Refusal.READER)
+            assert mark_unsent(
+                conn, one, DeliveryState.DEAD, Said.plain("no"), MORNING, refusal=Refusal.READER
+            )
         assert load_last_refusals(conn, claimed[0].id, 3) == ("team", [Refusal.READER])
         save_unsubscription(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
         assert load_refused(conn) == [("team", claimed[0].destination)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from digest.config import Config, load_config
-from digest.inspect.status import load_alarms
+from digest.inspect.alarm_facts import load_alarms
 from digest.model.announcements import announcement_moment
 from digest.store import Store
 from digest.store.queries import sync_queries
@@ -39,7 +39,9 @@ def look(store: Store, hours: float) -> None:
 
 def missed(store: Store, config: Config, hours: float = 13) -> list[str]:
     with store.read() as conn:
-        return [alarm.what for alarm in load_alarms(conn, config, OUT + timedelta(hours=hours))]
+        return [
+            str(alarm.what) for alarm in load_alarms(conn, config, OUT + timedelta(hours=hours))
+        ]
 
 
 def test_a_query_that_comes_back_after_an_announcement_has_missed_none_of_it(

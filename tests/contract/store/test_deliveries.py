@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import (
     SETTLING_PAUSE,
@@ -41,32 +42,36 @@ MARKS: dict[str, Mark] = {
     ),
     "retry": (
         lambda conn, delivery: mark_unsent(
-            conn, delivery, DeliveryState.READY, "451 later", LATER, not_before=LATER
+            conn, delivery, DeliveryState.READY, Said.plain("451 later"), LATER, not_before=LATER
         ),
         DeliveryState.READY,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "unknown": (
         lambda conn, delivery: mark_unsent(
-            conn, delivery, DeliveryState.UNKNOWN, "no answer", LATER, not_before=LATER
+            conn, delivery, DeliveryState.UNKNOWN, Said.plain("no answer"), LATER, not_before=LATER
         ),
         DeliveryState.UNKNOWN,
         {DeliveryState.SENDING},
     ),
     "held": (
-        lambda conn, one: mark_unsent(conn, one, DeliveryState.HELD, "login refused", LATER),
+        lambda conn, one: mark_unsent(
+            conn, one, DeliveryState.HELD, Said.plain("login refused"), LATER
+        ),
         DeliveryState.HELD,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "dead": (
         lambda conn, delivery: mark_unsent(
-            conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER
+            conn, delivery, DeliveryState.DEAD, Said.plain("550 no such mailbox"), LATER
         ),
         DeliveryState.DEAD,
         {DeliveryState.CLAIMED, DeliveryState.SENDING},
     ),
     "suppressed": (
-        lambda conn, one: mark_unsent(conn, one, DeliveryState.SUPPRESSED, "left", LATER),
+        lambda conn, one: mark_unsent(
+            conn, one, DeliveryState.SUPPRESSED, Said.plain("left"), LATER
+        ),
         DeliveryState.SUPPRESSED,
         {DeliveryState.CLAIMED},
     ),
@@ -74,13 +79,13 @@ MARKS: dict[str, Mark] = {
 SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliveryState]] = {
     "ready": (
         lambda conn, mine: settle_unknown(
-            conn, mine, DeliveryState.READY, "not there", LATER, is_missing=True
+            conn, mine, DeliveryState.READY, Said.plain("not there"), LATER, is_missing=True
         ),
         DeliveryState.READY,
     ),
     "held": (
         lambda conn, mine: settle_unknown(
-            conn, mine, DeliveryState.HELD, "can't tell", LATER, is_missing=False
+            conn, mine, DeliveryState.HELD, Said.plain("can't tell"), LATER, is_missing=False
         ),
         DeliveryState.HELD,
     ),
@@ -139,14 +144,16 @@ def test_the_intent_keeps_the_bytes_and_counts_the_attempt_before_anything_is_se
 def test_every_attempt_sends_the_bytes_of_the_first(store: Store) -> None:
     first = begun(store)
     with store.begin() as conn:
-        mark_unsent(conn, first, DeliveryState.READY, "451", MORNING, not_before=MORNING)
+        mark_unsent(
+            conn, first, DeliveryState.READY, Said.plain("451"), MORNING, not_before=MORNING
+        )
     second = claim(store)
     begin(store, second, Message("text/plain", b"rendered anew", "key", "other.txt"))
     with store.read() as conn:
         stored = load_message(conn, second.id)
         tries = conn.execute(select(attempts).order_by(attempts.c.number)).all()
     assert stored == replace(make_message(), idempotency_key=first.idempotency_key)
-    assert [(row.number, row.outcome, row.detail) for row in tries] == [
+    assert [(row.number, row.outcome, str(row.detail)) for row in tries] == [
         (1, "ready", "451"),
         (2, "sending", ""),
     ]
@@ -203,7 +210,7 @@ def test_a_mark_is_kept_with_its_words_and_closes_the_attempt(store: Store, name
         tries = conn.execute(select(attempts)).all()
     for attempt in tries:
         assert (attempt.outcome, attempt.ended_at) == (to, LATER)
-        assert attempt.detail == (row.last_error or RECEIPT.detail)
+        assert str(attempt.detail) == (str(row.last_error) or RECEIPT.detail)
 
 
 @pytest.mark.parametrize("settled_as", ["ready", "held"])
@@ -218,7 +225,7 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(
         assert mark_sent(conn, delivery, RECEIPT, LATER)
         _, tries = load_delivery(conn, delivery.id)
     assert states(store) == [DeliveryState.SENT]
-    assert tries == [Attempt(1, MORNING, LATER, "sent", RECEIPT.detail)]
+    assert tries == [Attempt(1, MORNING, LATER, "sent", Said.plain(RECEIPT.detail))]
 
 
 @pytest.mark.parametrize("name", SETTLEMENTS)
@@ -229,7 +236,9 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(
     first = begun(store)
     with store.begin() as conn:
         release_claims(conn, MORNING)
-        settle_unknown(conn, first, DeliveryState.READY, "not there", MORNING, is_missing=True)
+        settle_unknown(
+            conn, first, DeliveryState.READY, Said.plain("not there"), MORNING, is_missing=True
+        )
     second = claim(store)
     begin(store, second)
     with store.begin() as conn:
@@ -246,14 +255,19 @@ def test_a_part_that_is_not_sent_takes_those_behind_it_along(store: Store, name:
     with store.begin() as conn:
         mark(conn, delivery)
     assert states(store) == [to] * 3 + [DeliveryState.READY] * 3
-    assert row_of(store, delivery.id + 2).last_error.startswith("part 1 was not sent: ")
+    assert str(row_of(store, delivery.id + 2).last_error).startswith("part 1 was not sent: ")
 
 
 def test_what_may_have_arrived_is_handed_out_with_its_bytes_to_one_at_a_time(store: Store) -> None:
     delivery = begun(store)
     with store.begin() as conn:
         mark_unsent(
-            conn, delivery, DeliveryState.UNKNOWN, "connection lost", MORNING, not_before=LATER
+            conn,
+            delivery,
+            DeliveryState.UNKNOWN,
+            Said.plain("connection lost"),
+            MORNING,
+            not_before=LATER,
         )
         assert claim_unknown(conn, MORNING) == []
     with store.begin() as conn:
@@ -298,7 +312,7 @@ def test_the_parts_behind_a_dead_one_come_back_with_it(store: Store) -> None:
     store_digest(store, parts=3)
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.DEAD, "550", LATER)
+        mark_unsent(conn, delivery, DeliveryState.DEAD, Said.plain("550"), LATER)
     with store.begin() as conn:
         assert retry_delivery(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.READY] * 3
@@ -325,14 +339,14 @@ def test_deliveries_are_listed_newest_first_and_by_state(store: Store) -> None:
     store_digest(store, MAIL, SLACK, slot="2026-11-20")
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.DEAD, "550 no such mailbox", LATER)
+        mark_unsent(conn, delivery, DeliveryState.DEAD, Said.plain("550 no such mailbox"), LATER)
     with store.read() as conn:
         listed = load_stored_deliveries(conn)
         (dead,) = load_stored_deliveries(conn, (DeliveryState.DEAD,))
         assert load_stored_deliveries(conn, limit=1) == listed[:1]
     assert [stored.delivery.destination for stored in listed] == [SLACK, MAIL]
     assert (dead.subscription, dead.slot, dead.ended_at) == ("team", "2026-11-20", LATER)
-    assert dead.delivery.last_error == "550 no such mailbox"
+    assert str(dead.delivery.last_error) == "550 no such mailbox"
 
 
 @pytest.mark.parametrize(
@@ -360,7 +374,9 @@ def test_what_was_refused_for_its_size_waits_again_without_its_bytes_and_under_t
     begin(store, refused, make_message("long"))
     with store.begin() as conn:
         shorter = Share(0, 9, 4)
-        assert mark_unsent(conn, refused, DeliveryState.READY, "too long", LATER, shorter=shorter)
+        assert mark_unsent(
+            conn, refused, DeliveryState.READY, Said.plain("too long"), LATER, shorter=shorter
+        )
         assert load_message(conn, refused.id) is None
     again = claim(store, now=LATER)
     assert (again.id, again.part, again.share) == (refused.id, refused.part, shorter)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
+from digest.model.said import Said
 from digest.model.subscriptions import Timing, TurnFailure, TurnState, UncheckedTurn
 from digest.store import Store
 from digest.store.matches import load_due_slots, set_matched_mark
@@ -96,7 +97,7 @@ def _check(store: Store) -> None:
     """Let one check of arXiv begin and end."""
     with store.begin() as conn:
         run_id = start_run(conn, source="harvest", at=NOW)
-        finish_run(conn, run_id, outcome="failed", at=NOW, failure="no answer")
+        finish_run(conn, run_id, outcome="failed", at=NOW, failure=Said.plain("no answer"))
 
 
 def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(

@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.alarms import load_held_deliveries
 from digest.store.attempts import (
@@ -80,7 +81,7 @@ def refuse(
         assert begin_sending(conn, delivery, make_message(), now) is S.SENDING
         why = f"refused: {refusal}"
         assert mark_unsent(
-            conn, delivery, S.HELD, why, now, not_before=now + PAUSE, refusal=refusal
+            conn, delivery, S.HELD, Said.plain(why), now, not_before=now + PAUSE, refusal=refusal
         )
 
 
@@ -291,11 +292,18 @@ def test_what_waits_for_the_operators_word_is_never_tried_and_keeps_nothing_wait
         begin_sending(conn, probe, make_message(), MORNING + PAUSE)
         if refusal is None:
             mark_unsent(
-                conn, probe, S.UNKNOWN, "no answer", MORNING + PAUSE, not_before=MORNING + PAUSE
+                conn,
+                probe,
+                S.UNKNOWN,
+                Said.plain("no answer"),
+                MORNING + PAUSE,
+                not_before=MORNING + PAUSE,
             )
-            settle_unknown(conn, probe, S.HELD, "can't tell", MORNING + PAUSE, is_missing=False)
+            settle_unknown(
+                conn, probe, S.HELD, Said.plain("can't tell"), MORNING + PAUSE, is_missing=False
+            )
         else:
-            mark_unsent(conn, probe, S.HELD, "a typo", MORNING + PAUSE, refusal=refusal)
+            mark_unsent(conn, probe, S.HELD, Said.plain("a typo"), MORNING + PAUSE, refusal=refusal)
     assert look(store) == {1: (S.HELD, refusal), 2: READY}
     plan_days(store, 1, parts=2)
     assert send_all(store, MORNING + 2 * DAY) == [3, 4]
@@ -307,8 +315,8 @@ def test_a_part_after_one_in_doubt_is_not_held_with_what_is_refused_later(store:
     (first,) = claim(store)
     with store.begin() as conn:
         begin_sending(conn, first, make_message(), MORNING)
-        mark_unsent(conn, first, S.UNKNOWN, "no answer", MORNING, not_before=MORNING)
-        settle_unknown(conn, first, S.HELD, "can't tell", MORNING, is_missing=False)
+        mark_unsent(conn, first, S.UNKNOWN, Said.plain("no answer"), MORNING, not_before=MORNING)
+        settle_unknown(conn, first, S.HELD, Said.plain("can't tell"), MORNING, is_missing=False)
     at = MORNING + DAY
     refuse(store, only(claim(store, at)), now=at)
     assert look(store) == {1: (S.HELD, None), 2: READY, 3: HELD, 4: HELD}
@@ -321,12 +329,12 @@ def test_a_part_that_waits_for_a_persons_word_has_nothing_tried(store: Store) ->
     first = only(claim(store))
     with store.begin() as conn:
         begin_sending(conn, first, make_message(), MORNING)
-        mark_unsent(conn, first, S.READY, "away", MORNING, not_before=MORNING + HOUR)
+        mark_unsent(conn, first, S.READY, Said.plain("away"), MORNING, not_before=MORNING + HOUR)
     second = only(claim(store))
     with store.begin() as conn:
         begin_sending(conn, second, make_message(), MORNING)
-        mark_unsent(conn, second, S.UNKNOWN, "no answer", MORNING, not_before=MORNING)
-        settle_unknown(conn, second, S.HELD, "can't tell", MORNING, is_missing=False)
+        mark_unsent(conn, second, S.UNKNOWN, Said.plain("no answer"), MORNING, not_before=MORNING)
+        settle_unknown(conn, second, S.HELD, Said.plain("can't tell"), MORNING, is_missing=False)
     refuse(store, only(claim(store, MORNING + HOUR)), now=MORNING + HOUR)
     assert look(store) == {1: HELD, 2: HELD, 3: (S.HELD, None), 4: READY}
     assert claim(store, MORNING + 2 * HOUR) == []
@@ -342,7 +350,9 @@ def test_a_probe_whose_process_dies_is_found_in_doubt_and_the_others_wait(store:
         assert release_claims(conn, at + PAUSE) == (0, 1)
     assert claim(store, at + DAY) == []
     with store.begin() as conn:
-        settle_unknown(conn, probe, S.READY, "it never arrived", at + DAY, is_missing=True)
+        settle_unknown(
+            conn, probe, S.READY, Said.plain("it never arrived"), at + DAY, is_missing=True
+        )
     assert send_all(store, at + DAY) == [1, 2]
 
 
@@ -417,7 +427,7 @@ def test_what_was_given_up_and_is_sent_after_all_makes_the_next_due_though_that_
     (probe,) = claim(store, at)
     with store.begin() as conn:
         begin_sending(conn, probe, make_message(), at)
-        mark_unsent(conn, probe, S.DEAD, "refused", at, refusal=refusal)
+        mark_unsent(conn, probe, S.DEAD, Said.plain("refused"), at, refusal=refusal)
     (probe,) = claim(store, at)
     refuse(store, probe, refusal, now=at)
     assert claim(store, at + HOUR) == [], "it has its pause"
@@ -434,9 +444,9 @@ def test_what_was_held_long_is_given_up_with_all_that_was_held_as_long(store: St
     (probe,) = claim(store, at)
     with store.begin() as conn:
         begin_sending(conn, probe, make_message(), at)
-        mark_unsent(conn, probe, S.DEAD, "refused", at, refusal=Refusal.ACCOUNT)
+        mark_unsent(conn, probe, S.DEAD, Said.plain("refused"), at, refusal=Refusal.ACCOUNT)
         others = give_up_held(
-            conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason="refused", now=at
+            conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason=Said.plain("refused"), now=at
         )
     assert sorted((one.destination.address, one.part) for one in others) == [
         ("#lab", 0),
@@ -451,7 +461,7 @@ def test_what_was_given_up_and_is_held_after_all_is_tried_from_a_moment_on(store
     (delivery,) = claim(store)
     with store.begin() as conn:
         begin_sending(conn, delivery, make_message(), MORNING)
-        mark_unsent(conn, delivery, S.DEAD, "no", MORNING)
+        mark_unsent(conn, delivery, S.DEAD, Said.plain("no"), MORNING)
         hold_failed(conn, [delivery.id], MORNING, MORNING + PAUSE)
     assert look(store) == {1: HELD}
     assert claim(store, MORNING + PAUSE - SECOND) == []

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState, Occasion
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import mark_unsent
 from digest.store.outbox import claim_deliveries, has_deliveries
@@ -86,6 +87,6 @@ def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> 
     with store.read() as conn:
         assert has_deliveries(conn, MORNING), "its process may die"
     with store.begin() as conn:
-        assert mark_unsent(conn, delivery, DeliveryState.DEAD, "nobody there", MORNING)
+        assert mark_unsent(conn, delivery, DeliveryState.DEAD, Said.plain("nobody there"), MORNING)
     with store.read() as conn:
         assert not has_deliveries(conn, MORNING)

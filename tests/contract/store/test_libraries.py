@@ -36,14 +36,11 @@ from digest.model.papers import ArxivId
 from digest.model.subscriptions import FILE
 from digest.plan.step import plan
 from digest.poll.record import PollReport
+from digest.render.precedence import say_near
 from digest.serve.installation import open_site
 from digest.store import Store
-from digest.store.subscriptions import (
-    load_least,
-    load_subscriptions,
-    save_least,
-    sync_subscriptions,
-)
+from digest.store.subscriptions import load_least, load_subscriptions, save_least
+from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     NOW,
@@ -208,7 +205,7 @@ def plan_by_library(store: Store, folder: Path) -> list[tuple[str, str]]:
         match(site, first_digests=False)
         clock.advance(2 * DAY)
         (digest,) = plan(site, patience=timedelta(0)).digests
-        return [(str(entry.paper.id), entry.near) for entry in digest.entries]
+        return [(str(entry.paper.id), say_near(entry.near)) for entry in digest.entries]
 
 
 def test_a_library_puts_a_digest_in_the_same_order_on_both_databases(

@@ -13,6 +13,7 @@ from digest.deliver.rules import PROBE_PAUSE
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import (
     SETTLING_PAUSE,
@@ -127,11 +128,21 @@ class WatchedOutbox:
                 is_mine = mark_sent(conn, delivery, Receipt("remote"), self.now)
             elif event == "retry":
                 is_mine = mark_unsent(
-                    conn, delivery, DeliveryState.READY, "451", self.now, not_before=self.now
+                    conn,
+                    delivery,
+                    DeliveryState.READY,
+                    Said.plain("451"),
+                    self.now,
+                    not_before=self.now,
                 )
             elif event == "unknown":
                 is_mine = mark_unsent(
-                    conn, delivery, DeliveryState.UNKNOWN, "lost", self.now, not_before=self.now
+                    conn,
+                    delivery,
+                    DeliveryState.UNKNOWN,
+                    Said.plain("lost"),
+                    self.now,
+                    not_before=self.now,
                 )
             elif event in REFUSED:
                 after = self.now + PROBE_PAUSE
@@ -139,17 +150,24 @@ class WatchedOutbox:
                     conn,
                     delivery,
                     S.HELD,
-                    "refused",
+                    Said.plain("refused"),
                     self.now,
                     not_before=after,
                     refusal=REFUSED[event],
                 )
             elif event == "dead":
-                is_mine = mark_unsent(conn, delivery, DeliveryState.DEAD, "550", self.now)
+                is_mine = mark_unsent(
+                    conn, delivery, DeliveryState.DEAD, Said.plain("550"), self.now
+                )
             elif event == "too long":
                 shorter = Share(0, 40, delivery.token)
                 is_mine = mark_unsent(
-                    conn, delivery, DeliveryState.READY, "too long", self.now, shorter=shorter
+                    conn,
+                    delivery,
+                    DeliveryState.READY,
+                    Said.plain("too long"),
+                    self.now,
+                    shorter=shorter,
                 )
             else:
                 is_mine = release_claim(conn, delivery)
@@ -180,7 +198,7 @@ class WatchedOutbox:
                             conn,
                             unknown.delivery,
                             DeliveryState.READY,
-                            "missing",
+                            Said.plain("missing"),
                             self.now,
                             is_missing=True,
                         )
@@ -189,7 +207,7 @@ class WatchedOutbox:
                             conn,
                             unknown.delivery,
                             DeliveryState.HELD,
-                            "unclear",
+                            Said.plain("unclear"),
                             self.now,
                             is_missing=False,
                         )

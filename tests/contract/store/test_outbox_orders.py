@@ -8,11 +8,13 @@ import pytest
 
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Receipt
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import (
     cancel_delivery,
     claim_unknown,
     load_delivery,
+    load_held,
     load_obstacle,
     mark_arrived,
     mark_sent,
@@ -28,16 +30,30 @@ from digest.store.subscribers import block_destination, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, states, store_digest
 from tests.contract.store.test_deliveries import LATER, RECEIPT, begin, claim, put, row_of
 
+FOLDER = Destination(DestinationKind.FILE, "site")
+
 
 def be_in_doubt(store: Store, *, is_held: bool) -> Delivery:
     """Bring the first delivery into doubt; `is_held`: where nobody could be asked."""
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.UNKNOWN, "no answer", MORNING, not_before=MORNING)
+        mark_unsent(
+            conn,
+            delivery,
+            DeliveryState.UNKNOWN,
+            Said.plain("no answer"),
+            MORNING,
+            not_before=MORNING,
+        )
         if is_held:
             settle_unknown(
-                conn, delivery, DeliveryState.HELD, "can't tell", MORNING, is_missing=False
+                conn,
+                delivery,
+                DeliveryState.HELD,
+                Said.plain("can't tell"),
+                MORNING,
+                is_missing=False,
             )
     return delivery
 
@@ -54,7 +70,7 @@ def test_the_operator_may_say_that_what_is_in_doubt_arrived_and_the_parts_behind
         _, (tried,) = load_delivery(conn, delivery.id)
         assert "what was sent was attempted" not in {one.name for one in load_violations(conn)}
     assert states(store) == [DeliveryState.SENT, DeliveryState.READY]
-    assert (tried.outcome, tried.detail) == ("sent", "marked as sent by the operator")
+    assert (tried.outcome, str(tried.detail)) == ("sent", "marked as sent by the operator")
     assert claim(store, now=LATER).part == 1
 
 
@@ -62,13 +78,16 @@ def test_what_was_never_on_its_way_did_not_arrive(store: Store) -> None:
     store_digest(store)
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.HELD, "no token", LATER)
+        mark_unsent(conn, delivery, DeliveryState.HELD, Said.plain("no token"), LATER)
         assert not mark_arrived(conn, delivery.id, LATER)
     assert states(store) == [DeliveryState.HELD]
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-@pytest.mark.parametrize(("to", "anyway"), [(SLACK, False), (SLACK, True), (MAIL, False)])
+@pytest.mark.parametrize(
+    ("to", "anyway"),
+    [(SLACK, False), (SLACK, True), (FOLDER, False), (FOLDER, True), (MAIL, False)],
+)
 def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_be_asked(
     store: Store, to: Destination, *, anyway: bool, is_held: bool
 ) -> None:
@@ -77,7 +96,7 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
     with store.begin() as conn:
         assert may_have_arrived(conn, delivery.id)
         went = retry_delivery(conn, delivery.id, LATER, anyway=anyway)
-        is_asked = to is SLACK and not anyway
+        is_asked = to is not MAIL and not anyway
         assert went is (DeliveryState.UNKNOWN if is_asked else DeliveryState.READY)
         found = claim_unknown(conn, LATER)
         assert [unknown.delivery.id for unknown in found] == [delivery.id] * is_asked
@@ -87,12 +106,24 @@ def test_a_retry_of_what_is_in_doubt_has_it_looked_for_where_the_other_side_can_
     assert tried.outcome == ("sent" if is_asked else "in doubt" if is_held else "ready")
 
 
+@pytest.mark.parametrize("to", [SLACK, FOLDER, MAIL])
+def test_what_is_held_in_doubt_needs_a_word_unless_the_other_side_can_be_asked(
+    store: Store, to: Destination
+) -> None:
+    store_digest(store, to)
+    delivery = be_in_doubt(store, is_held=True)
+    with store.read() as conn:
+        held = load_held(conn)
+    assert held.ids == (delivery.id,)
+    assert held.doubtful == ((delivery.id,) if to is MAIL else ())
+
+
 def test_a_retry_of_what_was_refused_for_certain_sends_it(store: Store) -> None:
     store_digest(store, SLACK)
     delivery = claim(store)
     begin(store, delivery)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.HELD, "invalid_auth", MORNING)
+        mark_unsent(conn, delivery, DeliveryState.HELD, Said.plain("invalid_auth"), MORNING)
         assert not may_have_arrived(conn, delivery.id)
         assert retry_delivery(conn, delivery.id, LATER) is DeliveryState.READY
 
@@ -103,7 +134,9 @@ def test_a_retry_does_not_wait_until_the_far_moment_the_other_side_once_asked_fo
     store_digest(store, SLACK)
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.READY, "429", MORNING, not_before=LATER)
+        mark_unsent(
+            conn, delivery, DeliveryState.READY, Said.plain("429"), MORNING, not_before=LATER
+        )
         block_destination(conn, SLACK, MORNING + timedelta(days=1))
     with store.begin() as conn:
         retry_delivery(conn, delivery.id, LATER)
@@ -118,7 +151,7 @@ def test_dropping_what_was_given_up_drops_the_parts_behind_it_and_leaves_its_cha
     store_digest(store, SLACK, slot="2026-11-21")
     delivery = claim(store)
     with store.begin() as conn:
-        mark_unsent(conn, delivery, DeliveryState.DEAD, "too late", MORNING)
+        mark_unsent(conn, delivery, DeliveryState.DEAD, Said.plain("too late"), MORNING)
         block_destination(conn, SLACK, LATER)
         assert cancel_delivery(conn, delivery.id, MORNING)
         assert next_claimable_at(conn, MORNING) == LATER
@@ -148,12 +181,14 @@ def test_a_mark_takes_whatever_words_the_other_side_finds(store: Store, said: st
     begin(store, third)
     with store.begin() as conn:
         remember_address(conn, SLACK, said)
-        assert mark_unsent(conn, first, DeliveryState.DEAD, said, LATER)
-        assert mark_unsent(conn, second, DeliveryState.UNKNOWN, said, LATER, not_before=MORNING)
+        assert mark_unsent(conn, first, DeliveryState.DEAD, Said.plain(said), LATER)
+        assert mark_unsent(
+            conn, second, DeliveryState.UNKNOWN, Said.plain(said), LATER, not_before=MORNING
+        )
         assert mark_sent(conn, second, Receipt(said, said), LATER)
         assert mark_sent(conn, third, Receipt(said, said), LATER)
     for id_, word in ((first.id, "last_error"), (second.id, "remote_id"), (third.id, "remote_id")):
-        assert getattr(row_of(store, id_), word) in {"bad \ufffd here", "bad ? here"}
+        assert str(getattr(row_of(store, id_), word)) in {"bad \ufffd here", "bad ? here"}
 
 
 def test_words_that_any_database_takes_are_kept_as_they_are() -> None:

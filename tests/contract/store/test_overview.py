@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from digest.model.messages import DayCount, DeliveryState, Occasion, Receipt
+from digest.model.said import Said
 from digest.store import Store
 from digest.store.attempts import begin_sending, mark_sent, mark_unsent
-from digest.store.digests import load_subscription_lines
 from digest.store.engine import measure_size
 from digest.store.gate import Breaker, load_breaker
 from digest.store.outbox import Outbox, claim_deliveries, load_outbox, release_claim
+from digest.store.overview import load_subscription_lines
 from digest.store.papers import count_papers
 from digest.store.runs import count_quarantined
 from digest.store.subscriptions import pause_subscription
@@ -42,7 +43,7 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
     with store.begin() as conn:
         first, second = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
         release_claim(conn, first)
-        mark_unsent(conn, second, DeliveryState.HELD, "login refused", MORNING)
+        mark_unsent(conn, second, DeliveryState.HELD, Said.plain("login refused"), MORNING)
     with store.read() as conn:
         standing = load_outbox(conn, MORNING)
     assert standing.counts == {DeliveryState.READY: 3, DeliveryState.HELD: 1}

@@ -8,6 +8,7 @@ from sqlalchemy import select
 
 from digest.model.clock import SystemClock
 from digest.model.polls import LastChecks, RunOutcome
+from digest.model.said import NOTHING, Said
 from digest.store import Store
 from digest.store.gate import StoreGate
 from digest.store.runs import (
@@ -61,7 +62,13 @@ def finish(
     found = {"pages": 2, "papers": 412, "new": 298, "changed": 114}
     with store.begin() as conn:
         return finish_run(
-            conn, run_id, outcome=outcome, at=at, failure=failure, requests=requests, **found
+            conn,
+            run_id,
+            outcome=outcome,
+            at=at,
+            failure=Said.plain(failure),
+            requests=requests,
+            **found,
         )
 
 
@@ -86,7 +93,7 @@ def test_a_run_is_kept_with_what_it_asked_and_found(store: Store) -> None:
         requests=2,
         highest_id="",
         is_bootstrap=True,
-        failure="",
+        failure=NOTHING,
     )
     assert run.is_complete
 
@@ -226,7 +233,9 @@ def test_recent_polls_are_the_finished_ones(store: Store) -> None:
     start(store, "query")
     with store.read() as conn:
         polls = load_recent_polls(conn, "query", NOW)
-    assert [(poll.started_at, poll.is_complete, poll.papers, poll.failure) for poll in polls] == [
+    assert [
+        (poll.started_at, poll.is_complete, poll.papers, str(poll.failure)) for poll in polls
+    ] == [
         (NOW - 6 * DAY, True, 412, ""),
         (NOW, True, 412, ""),
         (NOW, False, 412, "503"),

@@ -12,6 +12,7 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import ConfigurationError
 from digest.model.messages import DeliveryState
 from digest.model.papers import ArxivId
+from digest.model.said import Said
 from digest.model.subscriptions import (
     EVERYTHING,
     FILE,
@@ -32,7 +33,8 @@ from digest.store.matches import (
 from digest.store.outbox import claim_deliveries
 from digest.store.queries import SyncReport, sync_queries
 from digest.store.subscribers import DroppedMatches, save_unsubscription
-from digest.store.subscriptions import load_subscriptions, sync_subscriptions
+from digest.store.subscriptions import load_subscriptions
+from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -241,10 +243,19 @@ def test_what_may_have_arrived_before_a_subscription_ended_is_not_sent_when_it_r
     with store.begin() as conn:
         mail, post = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
         begin_sending(conn, mail, make_message(), MORNING)
-        mark_unsent(conn, mail, DeliveryState.UNKNOWN, "no answer", MORNING)
-        settle_unknown(conn, mail, DeliveryState.HELD, "nobody can tell", MORNING, is_missing=False)
+        mark_unsent(conn, mail, DeliveryState.UNKNOWN, Said.plain("no answer"), MORNING)
+        settle_unknown(
+            conn, mail, DeliveryState.HELD, Said.plain("nobody can tell"), MORNING, is_missing=False
+        )
         begin_sending(conn, post, make_message(), MORNING)
-        mark_unsent(conn, post, DeliveryState.READY, "try later", MORNING, not_before=MORNING + DAY)
+        mark_unsent(
+            conn,
+            post,
+            DeliveryState.READY,
+            Said.plain("try later"),
+            MORNING,
+            not_before=MORNING + DAY,
+        )
     sync(store)
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
     return_after(store, DAY)

@@ -14,7 +14,7 @@ from digest.config import load_config
 from digest.config.settings import INCOMING
 from digest.deliver.transports.registry import TRANSPORTS, open_transport
 from digest.model.clock import SystemClock
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import TRAITS, DestinationKind, Medium
 from digest.model.errors import ConfigurationError
 from digest.model.messages import Transport
 
@@ -23,7 +23,10 @@ TESTS = Path(__file__).parents[2]
 
 
 def test_each_kind_of_destination_but_the_pulled_feed_has_a_line() -> None:
-    assert set(TRANSPORTS) == set(DestinationKind) - {DestinationKind.FEED}
+    pulled = {kind for kind, traits in TRAITS.items() if traits.medium is Medium.FEED}
+    assert set(TRAITS) == set(DestinationKind)
+    assert set(TRANSPORTS) == set(TRAITS) - pulled
+    assert pulled == {DestinationKind.FEED}
 
 
 @pytest.mark.parametrize("path", [way.path for way in TRANSPORTS.values()])

@@ -47,7 +47,7 @@ def test_what_is_not_ours_any_more_does_not_leave_this_machine(route: Route) -> 
 def test_a_transport_finds_out_what_became_of_a_message_or_says_that_it_never_can(
     route: Route,
 ) -> None:
-    if not TRANSPORTS[route.destination.kind].can_be_asked:
+    if not route.destination.traits.can_be_asked:
         with pytest.raises(DeliveryError) as caught:
             route.transport.find(route.message, route.destination, SINCE)
         assert caught.value.permanent

@@ -34,7 +34,7 @@ OLD_MAIL = '[[subscriptions]]\nname = "old-mail"\nfollow = ["follow", "gpu"]\nto
 _COPIED = "digest_id, destination, not_before, token, owner, name, remote_address, remote_id, created_at, share"
 SECOND_PART = f"""INSERT INTO deliveries
 (part, parts, idempotency_key, attempts, state, last_error, ended_at, {_COPIED})
-SELECT 1, 2, 'other', 0, state, 'part 1 was not sent: ' || last_error, ended_at, {_COPIED} FROM deliveries
+SELECT 1, 2, 'other', 0, state, '["earlier part","1",' || last_error || ']', ended_at, {_COPIED} FROM deliveries
 WHERE id = 13"""
 
 

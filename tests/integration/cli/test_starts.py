@@ -11,7 +11,7 @@ import pytest
 from digest import RELEASED_AS, __version__
 from digest.branch.journal import LEASE
 from digest.config import load_config
-from digest.inspect.status import find_other_schedule
+from digest.inspect.schedule import find_other_schedule
 from tests.golden.test_starts import COMMIT
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import World

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from digest.cli.status import mark_states
 from digest.model.clock import SystemClock
+from digest.model.said import Said
 from digest.store import lock_worker
 from digest.store.workers import JobTurn, Worker, delete_worker, save_turns, save_worker
 from tests.integration.cli.conftest import Shell
@@ -197,6 +198,7 @@ def test_stuck_deliveries_are_told_by_cause(world: World, digest: Shell) -> None
             )
             place = f"r{number}@digest.example"
             why = f"no room for {place}" if number < 4 else "nobody can tell"
+            why = Said.plain(why).dump()
             conn.exec_driver_sql(
                 f"INSERT INTO deliveries (destination, state, idempotency_key, last_error, {columns})"
                 f" SELECT 'mailto:{place}', 'held', 'key-{number}', '{why}', {columns}"

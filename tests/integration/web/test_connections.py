@@ -20,10 +20,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from digest.model.clock import monotonic
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.web import WebServer
-from digest.web.connections import HEAD_LIMIT, QUEUE, SEARCHES, Searches, as_search
-from digest.web.endpoints import Pages
+from digest.web.connections import HEAD_LIMIT, as_search
+from digest.web.searches import QUEUE, SEARCHES, Searches
+from digest.web.shell import Pages
 from tests.harness.serving import Served, serve_app, wait_until
 from tests.integration.web.world import World
 

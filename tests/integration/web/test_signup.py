@@ -14,7 +14,7 @@ import httpx
 import pytest
 from sqlalchemy import Table, func, select
 
-from digest.inspect.status import load_alarms
+from digest.inspect.alarm_facts import load_alarms
 from digest.model import secrets
 from digest.model.destinations import Destination
 from digest.model.people import REQUESTS_OF_NETWORK

@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from digest.config.addresses import REACHED
+from digest.config.settings import SETTINGS
 from digest.model.destinations import DestinationKind
 from digest.model.polls import MOST_SEARCHED
 from tests.unit.config.conftest import CONTACT, Load, Refuse
@@ -190,6 +192,11 @@ def test_a_test_clock_is_refused_while_anybody_outside_could_be_reached(
         in error.message
     )
     assert "127.0.0.1" in error.hint
+
+
+def test_every_setting_that_is_an_address_on_the_web_is_known_to_a_test_clock() -> None:
+    named = {one.key for one in SETTINGS if one.name.endswith("url")} - {"store.url"}
+    assert named <= {one.key for one in SETTINGS if one.read in REACHED}
 
 
 def test_a_slack_channel_alone_makes_slacks_address_an_outside_one(refuse: Refuse) -> None:

@@ -6,8 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from digest.config import Config, load_config, show_settings
+from digest.config.declarations import Setting, variable_of
 from digest.config.display import write_toml
-from digest.config.settings import SETTINGS, Setting, variable_of
+from digest.config.settings import SETTINGS
 from digest.model.announcements import Kind
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.destinations import Destination, DestinationKind

@@ -24,6 +24,7 @@ from digest.deliver.rules import (
 )
 from digest.model.errors import DeliveryError, Refusal
 from digest.model.messages import Share
+from digest.model.said import Said
 
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
@@ -32,7 +33,7 @@ def decide(
     attempts: int = 1, age: timedelta = timedelta(0), jitter: float = 0.5, **error: object
 ) -> tuple[Step, float]:
     step = decide_failure(
-        DeliveryError("no", **error),  # type: ignore[arg-type]  # keywords of DeliveryError
+        DeliveryError(Said.plain("no"), **error),  # type: ignore[arg-type]  # keywords of DeliveryError
         settling=timedelta(seconds=15),
         tries=Tries(attempts, NOW - age),
         now=NOW,
@@ -70,7 +71,7 @@ def test_a_failure_knows_what_follows(error: dict[str, object], step: Step) -> N
 def test_what_the_operator_may_mend_is_held_with_its_code_and_the_rest_given_up(
     refusal: Refusal | None, step: Step
 ) -> None:
-    error = DeliveryError("no", permanent=True, refusal=refusal)
+    error = DeliveryError(Said.plain("no"), permanent=True, refusal=refusal)
     decided = decide_failure(error, settling=timedelta(0), tries=Tries(1, NOW), now=NOW, jitter=0.5)
     assert (decided.step, decided.refusal, decided.given_up_before) == (step, refusal, None)
 
@@ -81,7 +82,7 @@ def test_what_is_held_is_tried_after_six_hours_until_seven_days_have_passed(
     refusal: Refusal | None, hours: int
 ) -> None:
     tries = Tries(1, NOW - timedelta(days=30), held_at=NOW - timedelta(hours=hours))
-    error = DeliveryError("no", permanent=True, refusal=refusal)
+    error = DeliveryError(Said.plain("no"), permanent=True, refusal=refusal)
     decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
     if refusal in (Refusal.CONTENT, Refusal.READER):
         assert (decided.step, decided.refusal) == (Step.GIVE_UP, refusal)
@@ -97,7 +98,7 @@ def test_what_is_held_is_tried_after_six_hours_until_seven_days_have_passed(
 
 def test_what_may_pass_is_no_refusal_however_long_it_is_held() -> None:
     tries = Tries(1, NOW, held_at=NOW - timedelta(days=30))
-    error = DeliveryError("away", whole_transport=True)
+    error = DeliveryError(Said.plain("away"), whole_transport=True)
     decided = decide_failure(error, settling=timedelta(0), tries=tries, now=NOW, jitter=0.5)
     assert (decided.step, decided.refusal) == (Step.RETRY, None)
 
@@ -217,10 +218,12 @@ def test_what_is_too_large_shows_half_as_many_papers_down_to_none_and_then_is_gi
 def test_the_same_refusal_for_several_readers_is_ours(
     refusals: dict[str, str], *, is_ours: bool
 ) -> None:
-    assert is_of_all(refusals.values(), refusals) == is_ours
+    said = {place: Said.plain(words) for place, words in refusals.items()}
+    assert is_of_all(said.values(), said) == is_ours
 
 
 def test_a_refusal_is_ours_if_another_mail_that_is_tried_again_met_the_same() -> None:
-    answers = {"a@x.org": "452 no", "b@y.org": "452 no", "c@z.org": "451 later"}
-    assert is_of_all(["452 no"], answers)
-    assert not is_of_all(["451 later"], answers)
+    no, later = Said.plain("452 no"), Said.plain("451 later")
+    answers = {"a@x.org": no, "b@y.org": no, "c@z.org": later}
+    assert is_of_all([no], answers)
+    assert not is_of_all([later], answers)

@@ -27,6 +27,7 @@ from digest.model.announcements import (
 from digest.model.cadences import Cadence
 from digest.model.clock import write_with_zone
 from digest.model.messages import Coverage
+from digest.model.said import Said
 from digest.model.subscriptions import Timing, TurnState, WhenEmpty
 from digest.plan.slots import SlotFacts, SlotOutcome, decide_slot, latest_slot, next_slot
 from digest.store.alarms import Alarm, Overdue
@@ -40,7 +41,7 @@ ONE = Overdue(1, "mailto:a@b.example", SINCE, 3)
 
 def look(state: AnnouncementState, failure: str = "") -> AnnouncementLine:
     return AnnouncementLine(
-        ANNOUNCEMENT, state, new=0, checks=0, failed=0, checked_at=None, failure=failure
+        ANNOUNCEMENT, state, new=0, checks=0, failed=0, checked_at=None, failure=Said.plain(failure)
     )
 
 
@@ -82,17 +83,17 @@ def test_a_missing_announcement_says_whether_arxiv_or_the_looking_failed(
     line: AnnouncementLine, words: str
 ) -> None:
     (alarm,) = find(line)
-    assert alarm.what == words
+    assert str(alarm.what) == words
 
 
 def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
     why = "planning failed: perf-team: no such name"
     found = find(
         look(AnnouncementState.INCOMPLETE),
-        digests=Overdue(3, "perf-team", SINCE, reason="perf-team: no such name"),
+        digests=Overdue(3, "perf-team", SINCE, reason=Said.plain("perf-team: no such name")),
         deliveries=Overdue(1_200, "slack:#papers", SINCE),
-        failed=Overdue(2, "slack:#gone", SINCE, 7, "archived"),
-        held=Overdue(3, "slack:#lab", SINCE, 8, "not in the channel"),
+        failed=Overdue(2, "slack:#gone", SINCE, 7, Said.plain("archived")),
+        held=Overdue(3, "slack:#lab", SINCE, 8, Said.plain("not in the channel")),
     )
     assert [alarm.what for alarm in found] == [
         "1,200 messages have been waiting for more than an hour, the first since Fri 20 Nov 08:00 UTC",

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from digest.inspect.coverage import AnnouncementLine, AnnouncementState, assess_announcements
 from digest.model.announcements import announcement_moment
 from digest.model.polls import PollSummary
+from digest.model.said import Said
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 """Fri 20 Nov, 10:00 Eastern time."""
@@ -19,7 +20,9 @@ THU, WED, TUE, MON = (date(2026, 11, day) for day in (19, 18, 17, 16))
 def look(announcement: date, hours: float, highest: int, *, failure: str = "") -> PollSummary:
     started = announcement_moment(announcement) + timedelta(hours=hours)
     ended = started + timedelta(minutes=1)
-    return PollSummary("harvest", started, ended, not failure, 400, failure, (202611, highest))
+    return PollSummary(
+        "harvest", started, ended, not failure, 400, Said.plain(failure), (202611, highest)
+    )
 
 
 def night(announcement: date, highest: int) -> list[PollSummary]:
@@ -90,7 +93,7 @@ def test_failed_looks_are_counted_and_the_last_failure_is_named() -> None:
     (thursday, *_) = assess(
         *night(WED, 30), look(THU, 3, 0, failure="503"), look(THU, 4, 0, failure="reset")
     )
-    assert (thursday.state, thursday.checks, thursday.failed, thursday.failure) == (
+    assert (thursday.state, thursday.checks, thursday.failed, str(thursday.failure)) == (
         "incomplete",
         0,
         2,

@@ -82,8 +82,9 @@ def test_conditions_of_which_one_is_enough_are_told_from_those_that_are_all_need
     assert find_why_not(parse_query(text), analyse(GPU)) == words
 
 
-def test_a_paper_that_matches_fails_nothing() -> None:
-    assert find_why_not(parse_query("abs:GPU"), analyse(GPU)) == ""
+@pytest.mark.parametrize("text", ["abs:GPU", "abs:GPU OR (cat:cs.PF ANDNOT ti:okapi)"])
+def test_a_paper_that_matches_fails_nothing(text: str) -> None:
+    assert find_why_not(parse_query(text), analyse(GPU)) == ""
 
 
 @given(st.sampled_from(TEXTS), st.sampled_from(TEXTS))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from digest.model import errors
 from digest.model.errors import DeliveryError, DigestError, QueryError
+from digest.model.said import Said
 
 _DRAWN = re.compile(r"^(?P<stem>[│├└─ ]*)(?P<name>[A-Z]\w+)\s(?P<rest>.*)$")
 
@@ -109,7 +110,7 @@ def test_the_pointer_shows_of_a_long_query_what_is_near() -> None:
 
 
 def test_a_delivery_error_is_passing_and_unambiguous_unless_it_says_otherwise() -> None:
-    error = DeliveryError("451 try again later")
+    error = DeliveryError(Said.plain("451 try again later"))
     assert (error.permanent, error.retry_after, error.ambiguous, error.whole_transport) == (
         False,
         None,

@@ -5,7 +5,7 @@ One order, whatever came first, every paper in it once, and headings that fit th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from digest.model.announcements import Kind
 from digest.model.libraries import Near
-from digest.model.messages import NEAR_LIST, DigestEntry, Form, Group, StoredText
+from digest.model.messages import HIDDEN_LIBRARY, DigestEntry, Form, Group, NearLibrary, StoredText
 from digest.model.papers import ArxivId, Field, Reason, Span
 from digest.model.subscriptions import Grouping
 from digest.plan.order import (
@@ -26,11 +26,12 @@ from digest.plan.order import (
     READ_FIRST,
     Precedence,
     arrange,
+    find_near,
+    find_why_first,
     is_minor,
     rank_entries,
-    say_near,
-    say_why_first,
 )
+from digest.render.precedence import say_near, say_why_first
 from tests.conftest import IS_NIGHTLY
 from tests.unit.made_up import FOUND, make_paper
 
@@ -46,6 +47,14 @@ CLAUSES = (
     "abs:GPU",
 )
 FIELDS = {"cat": Field.CATEGORIES, "ti": Field.TITLE, "au": Field.AUTHORS, "author": Field.AUTHORS}
+
+
+def say_first(entry: DigestEntry, precedence: Precedence) -> str:
+    return say_why_first(entry, find_why_first(entry, precedence))
+
+
+def say_reasons(ordered: Sequence[DigestEntry], group: Group) -> tuple[str, ...]:
+    return tuple(map(say_why_first, ordered, group.reasons))
 
 
 def explain(clause: str, query: str = "perf") -> Reason:
@@ -136,7 +145,7 @@ def test_whatever_came_first_there_is_one_order_with_every_paper_in_it_once_unde
     steps: tuple[int, int, int],
 ) -> None:
     entries = [
-        replace(one, near="like “A”") if place % 7 == 0 else one
+        replace(one, near=NearLibrary("A")) if place % 7 == 0 else one
         for place, one in enumerate(entries)
     ]
     precedence = prefer(*(entries[:: step + place] for place, step in enumerate(steps)))
@@ -206,13 +215,13 @@ def test_five_at_most_are_read_first_each_for_a_reason() -> None:
         "your words in its title",
         "accepted at SOSP 2026",
     )
-    assert groups[0].reasons == reasons
+    assert say_reasons(ordered, groups[0]) == reasons
     assert [group.title for group in groups] == ["Read first", "cs.PF"]
     every = make_entry("2611.90006", "au:lindquell", "ti:GPUs", queries=QUERIES)
-    assert say_why_first(every, NONE) == "by Ada Example · in three of your queries"
+    assert say_first(every, NONE) == "by Ada Example · in three of your queries"
     crowd = make_entry("2611.90005", authors=tuple(f"Ada {number}" for number in range(300)))
     asked = Reason("au:ada", tuple(Span(Field.AUTHORS, 0, 3, number) for number in range(300)))
-    assert say_why_first(replace(crowd, reasons=(asked,)), Precedence()) == "by Ada 0, Ada 1, Ada 2"
+    assert say_first(replace(crowd, reasons=(asked,)), NONE) == "by Ada 0, Ada 1, Ada 2"
     assert arrange(many(40, "ti:GPUs"), Grouping.KIND, QUERIES)[1][0].count == READ_FIRST
 
 
@@ -312,11 +321,9 @@ def test_by_hand_and_by_a_library_papers_come_after_followed_authors_and_before_
 
 
 def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first() -> None:
-    near = [replace(one, near=f"like “{place}”") for place, one in enumerate(many(20))]
-    by_author = [
-        replace(make_entry(f"2611.9000{number}", "au:lindquell"), near="") for number in range(2)
-    ]
-    hand = replace(make_entry("2611.80000"), near="like “Mine”")
+    near = [replace(one, near=NearLibrary(str(place))) for place, one in enumerate(many(20))]
+    by_author = [make_entry(f"2611.9000{number}", "au:lindquell") for number in range(2)]
+    hand = replace(make_entry("2611.80000"), near=NearLibrary("Mine"))
     told = [*near, *by_author, hand, *many(9, first=40)]
     precedence = prefer([hand], near[:2], near)
     ordered, groups = arrange(told, Grouping.KIND, QUERIES, precedence=precedence)
@@ -325,7 +332,8 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
         "like “2”",
         "like “3”",
     )
-    assert groups[0] == Group("Read first", READ_FIRST, Form.SENTENCE, reasons=reasons)
+    assert replace(groups[0], reasons=()) == Group("Read first", READ_FIRST, Form.SENTENCE)
+    assert say_reasons(ordered, groups[0]) == reasons
     assert [entry.paper.id for entry in ordered[-2:]] == [entry.paper.id for entry in near[:2]]
     few = arrange(told[:MOST_WITH_ONE], Grouping.KIND, QUERIES, precedence=precedence)
     assert [group.title for group in few[1]] == ["New", "Read last"]
@@ -348,8 +356,9 @@ def test_what_is_near_never_crowds_out_a_followed_author_nor_what_is_read_first(
 def test_a_title_of_a_library_is_plain_in_one_line_and_for_its_owner_alone(
     title: str, said: str
 ) -> None:
-    assert say_near(Near(1, is_top=True, title=title), is_owner=True) == said
-    assert say_near(Near(1, is_top=True, title=title), is_owner=False) == NEAR_LIST
+    assert say_near(find_near(Near(1, is_top=True, title=title), is_owner=True)) == said
+    assert find_near(Near(1, is_top=True, title=title), is_owner=False) == HIDDEN_LIBRARY
+    assert say_near(HIDDEN_LIBRARY) == "near this list's library"
 
 
 def test_the_papers_of_several_announcements_take_turns() -> None:

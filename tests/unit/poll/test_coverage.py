@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from digest.model.polls import PollSummary
+from digest.model.said import Said
 from digest.poll.rules import assess_coverage, is_late
 
 ANNOUNCEMENT = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)
@@ -29,7 +30,7 @@ def poll(
 ) -> PollSummary:
     started = ANNOUNCEMENT + timedelta(hours=hours)
     ended = started + timedelta(minutes=1)
-    return PollSummary(source, started, ended, not failure, papers, failure, highest)
+    return PollSummary(source, started, ended, not failure, papers, Said.plain(failure), highest)
 
 
 def check(hours: float, failure: str = "") -> PollSummary:

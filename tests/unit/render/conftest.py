@@ -15,7 +15,8 @@ from digest.model.destinations import Destination
 from digest.model.messages import Delivery, DeliveryState, Digest, Links
 from digest.model.subscriptions import Abstracts, Grouping
 from digest.plan.order import arrange
-from digest.render import MailIdentity, Renderer
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
 
 KEY = "5a1d0b0e-93a4-4a35-8c39-6ad6c55a2f10"

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from digest.model.announcements import Kind
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import Grouping
-from digest.render import MailIdentity, Renderer
 from digest.render.digests import group_papers, view_papers, view_rest
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import EVENING, SAMPLE_LINKS, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.unit.render.conftest import MakeDelivery, read_parts, read_posts

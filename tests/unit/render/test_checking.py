@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from digest.render import Renderer
 from digest.render.check import check_templates, list_seen
 from digest.render.contexts import CONTEXTS, find_context
+from digest.render.renderer import Renderer
 
 
 def test_the_shipped_templates_pass_and_each_is_rendered(

@@ -20,7 +20,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import FEED_BYTES, DigestEntry, Feed, FeedEntry
 from digest.model.papers import Author
 from digest.model.secrets import feed_uri
-from digest.render import Renderer
+from digest.render.renderer import Renderer
 from digest.render.samples import EVENING, make_entry
 from tests.samples import odd_entries, sample_digest
 

@@ -16,7 +16,8 @@ from lxml import etree
 from digest.model.announcements import Kind
 from digest.model.messages import Digest, DigestEntry, Feed
 from digest.model.papers import Author, Field
-from digest.render import MailIdentity, Renderer
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.blocks import check_blocks

@@ -17,7 +17,8 @@ import pytest
 from lxml import html as html_reader
 
 from digest.model.papers import Field
-from digest.render import MailIdentity, Renderer
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.samples import merged_digest, odd_entries, sample_digest
 from tests.unit.render.conftest import MakeDelivery, Write, read_parts

@@ -10,8 +10,8 @@ from digest.model.errors import TemplateError
 from digest.model.messages import Links
 from digest.model.papers import Author
 from digest.model.subscriptions import Abstracts, Grouping
-from digest.render import MailIdentity, Renderer
-from digest.render.mail import BUDGET
+from digest.render.mail import BUDGET, MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import AUTHORS, SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
 from tests.samples import sample_digest

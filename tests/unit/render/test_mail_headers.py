@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from digest.model.cadences import Cadence
 from digest.model.messages import Links, Occasion
 from digest.model.subscriptions import Subscription
-from digest.render import MailIdentity
+from digest.render.mail import MailIdentity
 from digest.render.mime import write_feedback_id
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.samples import odd_entries, sample_digest

@@ -23,8 +23,8 @@ from digest.model.announcements import Kind
 from digest.model.messages import Digest, Links
 from digest.model.papers import Author, Field
 from digest.model.subscriptions import Abstracts
-from digest.render import MailIdentity, Renderer
-from digest.render.mail import BUDGET
+from digest.render.mail import BUDGET, MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry, quiet_digests
 from tests.conftest import IS_NIGHTLY
 from tests.samples import merged_digest, odd_entries, revised_digest, sample_digest

@@ -9,8 +9,10 @@ import pytest
 from digest.model.errors import DigestError
 from digest.model.messages import Message
 from digest.people.stored import STORED
-from digest.render import MailIdentity, Renderer
-from digest.render.contexts import ErrorContext, StoredContext, UnsubscribeContext
+from digest.render.contexts import ErrorContext, StoredContext
+from digest.render.mail import MailIdentity
+from digest.render.pages import UnsubscribeContext
+from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS
 from tests.samples import sample_digest, sample_start, sample_trials
 from tests.unit.render.conftest import KEY, MakeDelivery

@@ -15,8 +15,8 @@ from digest.model.announcements import Kind
 from digest.model.messages import DigestEntry, Links, StoredText
 from digest.model.papers import Author, Field, Paper
 from digest.model.subscriptions import Grouping
-from digest.render import Renderer
 from digest.render.papers import LONGEST_NOTE, PaperView
+from digest.render.renderer import Renderer
 from digest.render.revisions import (
     UNCHANGED,
     DiffPiece,

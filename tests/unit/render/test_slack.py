@@ -14,9 +14,10 @@ from digest.model.destinations import Destination
 from digest.model.errors import TemplateError
 from digest.model.messages import Form, Links, Share
 from digest.model.subscriptions import Abstracts
-from digest.render import Renderer, check
+from digest.render import check
 from digest.render.contexts import SlackPageContext
 from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS, SAMPLES, make_digest, make_entry
 from digest.render.slack import Compiled, compile_blocks, list_texts, make_payload
 from digest.render.templates import find_shipped_templates

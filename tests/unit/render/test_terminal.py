@@ -13,9 +13,9 @@ from rich.cells import cell_len
 from digest.model.messages import Form, Group
 from digest.model.papers import Author, Field, Span
 from digest.model.subscriptions import Abstracts
-from digest.render import Renderer
 from digest.render.contexts import TerminalContext
 from digest.render.digests import group_papers, view_digest, view_papers
+from digest.render.renderer import Renderer
 from digest.render.samples import make_digest, make_entry
 from digest.render.terminal import cut_around, lay_out, quote_places
 from digest.render.text import STYLE, apply_styles, styled

@@ -9,7 +9,8 @@ import pytest
 
 from digest.model.messages import Digest, Links
 from digest.model.papers import Author
-from digest.render import MailIdentity, Renderer
+from digest.render.mail import MailIdentity
+from digest.render.renderer import Renderer
 from digest.render.samples import SAMPLE_LINKS, make_digest, make_entry
 from tests.unit.render.conftest import MakeDelivery, plan_digest
 

@@ -1,4 +1,6 @@
-"""The first schema. New databases are made from `digest.store.schema`, so there is nothing to do here.
+"""The first schema.
+
+New databases are made from `digest.store.schema`, so there is nothing to do here.
 
 Revision ID: 0001
 Revises: nothing

@@ -12,7 +12,7 @@ from digest.model.announcements import Kind
 from digest.model.messages import Coverage, Digest, DigestEntry, Occasion, Sequel, StoredText
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import Abstracts, Grouping
-from digest.store.digests import find_texts, freeze_digest, thaw_digest
+from digest.store.frozen import find_texts, freeze_digest, thaw_digest
 from tests.conftest import IS_NIGHTLY
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
