@@ -1,6 +1,6 @@
-r"""TeX accents as UTF-8, the way arXiv's search interface shows names while OAI-PMH leaves `\"o` as typed.
+r"""TeX accents as UTF-8: arXiv's search interface shows names so, OAI-PMH leaves `\"o` as typed.
 
-A second opinion on purpose: what the fake arXiv serves must not depend on the code it is used to test.
+Written anew on purpose: what the fake arXiv serves must not depend on the code it is used to test.
 """
 
 from __future__ import annotations

@@ -19,7 +19,10 @@ from digest.model.papers import ArxivId, Author, Paper
 from tests.fakes.accents import to_utf8
 
 DEADLINE = time(14, 0)
-"""Until when, Eastern time, a submission makes it into an announcement (https://info.arxiv.org/help/availability.html)."""
+"""Until when, Eastern time, a submission makes it into an announcement.
+
+See https://info.arxiv.org/help/availability.html.
+"""
 
 LICENSE = "http://creativecommons.org/licenses/by/4.0/"
 _SUNDAY = 6
@@ -27,9 +30,10 @@ _SUNDAY = 6
 
 @dataclass(frozen=True, slots=True)
 class DemoPaper:
-    """What arXiv says of one paper, in raw TeX, from `announced` on, until a later state of the same id.
+    """What arXiv says of one paper, in raw TeX, from `announced` until a later state of its id.
 
-    `submitted` is when each version was; paragraphs of the abstract are separated by a line break and two blanks.
+    `submitted` is when each version was; paragraphs of the abstract are separated by a line break
+    and two blanks.
     """
 
     id: str
@@ -61,13 +65,13 @@ class DemoPaper:
 def plan_announcement(submitted: datetime) -> datetime:
     """Return when a paper submitted then is announced, if no moderator holds it."""
     day = submitted.astimezone(EASTERN).date()
-    while not (has_announcement(day) and _deadline(day) >= submitted):
+    while not has_announcement(day) or _deadline(day) < submitted:
         day += timedelta(days=1)
     return announcement_moment(day)
 
 
 def open_window(day: date) -> tuple[datetime, datetime]:
-    """Return from when until when (Eastern time) papers are submitted for the announcement of this date."""
+    """Return from when until when (Eastern time) papers make it into this date's announcement."""
     before = day - timedelta(days=1)
     while not has_announcement(before):
         before -= timedelta(days=1)
@@ -82,37 +86,47 @@ def _deadline(day: date) -> datetime:
 @cache
 def read_demo_papers(until: date = date(2026, 11, 19)) -> tuple[DemoPaper, ...]:
     """Return every state of the papers that `digest demo` shows, up to an announcement."""
-    page = parse_oai((files("digest.demo") / "papers.xml").read_bytes())
-    days = {paper: paper.datestamp - timedelta(days=1) for paper in page.papers if paper.datestamp}
-    return tuple(
-        DemoPaper(
-            id=str(paper.id),
-            announced=announcement_moment(day),
-            submitted=(paper.published, *[paper.updated] * (paper.version - 1)),
-            title=paper.title,
-            abstract=paper.abstract,
-            authors=paper.authors,
-            categories=paper.categories,
-            comment=paper.comment,
-            license=paper.license,
-            is_withdrawn=paper.is_withdrawn,
-        )
-        for paper, day in days.items()
-        if day <= until
+    file = files("digest.demo") / "papers.xml"
+    page = parse_oai(file.read_bytes())
+    states: list[DemoPaper] = []
+    for paper in dict.fromkeys(page.papers):
+        if paper.datestamp is None:
+            continue
+        day = paper.datestamp - timedelta(days=1)
+        if day <= until:
+            states.append(_read_state(paper, day))
+    return tuple(states)
+
+
+def _read_state(paper: Paper, announced: date) -> DemoPaper:
+    replaced = [paper.updated] * (paper.version - 1)
+    return DemoPaper(
+        id=str(paper.id),
+        announced=announcement_moment(announced),
+        submitted=(paper.published, *replaced),
+        title=paper.title,
+        abstract=paper.abstract,
+        authors=paper.authors,
+        categories=paper.categories,
+        comment=paper.comment,
+        license=paper.license,
+        is_withdrawn=paper.is_withdrawn,
     )
 
 
 def show(paper: DemoPaper) -> Paper:
     """Return a paper as arXiv's search sees it: accents as letters."""
+    authors = []
+    for author in paper.authors:
+        name = to_utf8(author.name)
+        affiliations = tuple(map(to_utf8, author.affiliations))
+        authors.append(Author(name, affiliations))
     return Paper(
         id=paper.order,
         version=paper.version,
         title=to_utf8(paper.title),
         abstract=to_utf8(paper.abstract),
-        authors=tuple(
-            Author(to_utf8(author.name), tuple(map(to_utf8, author.affiliations)))
-            for author in paper.authors
-        ),
+        authors=tuple(authors),
         categories=paper.categories,
         published=paper.submitted[0],
         updated=paper.submitted[-1],
@@ -155,13 +169,17 @@ class Archive:
     def states(self, paper_id: str, moment: datetime) -> tuple[DemoPaper, ...]:
         """Return what has been public of a paper, oldest first."""
         with self._lock:
-            return tuple(
-                state for state in self._states.get(paper_id, ()) if state.announced <= moment
-            )
+            states = self._states.get(paper_id, ())
+            return tuple(state for state in states if state.announced <= moment)
 
     def list_public(self, moment: datetime) -> tuple[DemoPaper, ...]:
         """Return every public paper's current state, in order of announcement."""
         with self._lock:
             names = list(self._states)
-        current = [states[-1] for name in names if (states := self.states(name, moment))]
-        return tuple(sorted(current, key=lambda paper: (paper.announced, paper.order)))
+        current = []
+        for name in names:
+            states = self.states(name, moment)
+            if states:
+                current.append(states[-1])
+        current.sort(key=lambda paper: (paper.announced, paper.order))
+        return tuple(current)

@@ -29,9 +29,9 @@ def check_blocks(blocks: object) -> list[str]:
     """
     if not isinstance(blocks, list):
         return [_complain("", "must be an array")]
-    found = [
-        complaint for n, block in enumerate(blocks) for complaint in _check_block(block, f"/{n}")
-    ]
+    found: list[str] = []
+    for n, block in enumerate(blocks):
+        found += _check_block(block, f"/{n}")
     if len(blocks) > MOST_BLOCKS:
         found.append(_complain("", f"no more than {MOST_BLOCKS} items allowed"))
     ids = [

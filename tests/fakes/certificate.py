@@ -31,7 +31,7 @@ def has_openssl() -> bool:
 
 
 def make_certificate(folder: Path) -> Certificate:
-    """Write `demo.crt` and `demo.key`, valid for 127.0.0.1, localhost and outside.test, into a folder."""
+    """Write `demo.crt` and `demo.key`, for 127.0.0.1, localhost and outside.test, to a folder."""
     program = shutil.which("openssl")
     if program is None:
         raise ConfigurationError(
@@ -59,7 +59,7 @@ def make_certificate(folder: Path) -> Certificate:
         "/CN=localhost",
     ]
     command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:outside.test"]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=60)  # noqa: S603 - fixed words, no shell
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)  # noqa: S603
     if done.returncode:
         words = done.stderr.decode("utf-8", "replace").strip()
         raise ConfigurationError(f"openssl could not make a certificate: {words}")

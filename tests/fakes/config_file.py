@@ -26,21 +26,20 @@ def write_config(
         },
         "mail": {"from": "digest@example.org"},
     }
-    whole = {
-        name: {**around.get(name, {}), **tables.get(name, {})} for name in {**around, **tables}
-    }
-    named = [(f"[{name}]", table) for name, table in (whole | {"queries": dict(queries)}).items()]
-    named += [("[[subscriptions]]", dict(one)) for one in subscriptions]
-    return "".join(
-        "\n".join(
-            (
-                head,
-                *(
-                    f"{key} = {json.dumps(value, ensure_ascii=False)}"
-                    for key, value in table.items()
-                ),
-                "",
-            )
-        )
-        for head, table in named
-    )
+    whole: dict[str, Table] = {}
+    for name in {**around, **tables}:
+        usual = around.get(name, {})
+        given = tables.get(name, {})
+        whole[name] = {**usual, **given}
+    whole["queries"] = queries
+    parts = [_write_table(f"[{name}]", table) for name, table in whole.items()]
+    parts += [_write_table("[[subscriptions]]", one) for one in subscriptions]
+    return "".join(parts)
+
+
+def _write_table(head: str, table: Table) -> str:
+    lines = [head]
+    for key, value in table.items():
+        text = json.dumps(value, ensure_ascii=False)
+        lines.append(f"{key} = {text}")
+    return "\n".join([*lines, ""])

@@ -61,9 +61,10 @@ class Orders(Generic[C]):
 
 @dataclass(slots=True)
 class Fault:
-    """One thing to go wrong with so many requests whose path contains `path`, after some that are let pass.
+    """One thing to go wrong with so many requests whose path contains `path`.
 
-    `seconds` of real time is how long a silence or a delay lasts, `keep` the part left of a shortened page.
+    The first `skip` of them are let pass. `seconds` of real time is how long a silence or a delay
+    lasts, `keep` the part left of a shortened page.
     """
 
     kind: str

@@ -1,6 +1,7 @@
-"""A small HTTP/1.1 server on 127.0.0.1, in a daemon thread, that can also break off, reset and fall silent.
+"""A small HTTP/1.1 server on 127.0.0.1, in a daemon thread.
 
-What is answered is decided by a function from `Request` to `Answer`; this module only carries bytes.
+It can also break off, reset and fall silent. What is answered is decided by a function from
+`Request` to `Answer`; this module only carries bytes.
 """
 
 from __future__ import annotations
@@ -60,9 +61,10 @@ _TRICKLES = (Ending.TRICKLE, Ending.TRICKLE_UNSAID, Ending.TRICKLE_HEAD)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client asked, `headers` with names in lower case; `port` is the client's, one per connection.
+    """What a client asked, `headers` with names in lower case.
 
-    `params` are those of the query string, and of the body where that is a form (or names no type at all).
+    `params` are those of the query string, and of the body where that is a form (or names no type
+    at all). `port` is the client's, one per connection.
     """
 
     method: str
@@ -86,7 +88,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back, and how it ends. `delay` and `patience` (of a hang) are seconds of real time."""
+    """What goes back, and how it ends.
+
+    `delay` and `patience` (of a hang) are seconds of real time.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -173,7 +178,7 @@ class _Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def server_bind(self) -> None:
-        """Bind without asking the name servers what 127.0.0.1 is called, which may take a second."""
+        """Bind without a question to the name servers, which may take a second."""
         TCPServer.server_bind(self)
         self.server_name = "127.0.0.1"
         self.server_port = self.server_address[1]
@@ -194,7 +199,7 @@ class _Server(ThreadingHTTPServer):
             self._open.pop(id(connection), None)
             self._handling.discard(threading.current_thread())
 
-    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - socketserver's signature
+    def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002 - given
         """Say nothing of clients that went away.
 
         Anything else is a mistake of ours and is printed.
@@ -254,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
     def version_string(self) -> str:
         return self.server.name
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name http.server passes
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
         """Keep quiet: requests are kept as values."""
 
     def _read_request(self) -> Request:

@@ -25,7 +25,10 @@ from tests.fakes.mailscript import Cue, Script, Step
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMail:
-    """A message with its envelope, as it came between DATA and the final dot; `login` is who had logged in."""
+    """A message with its envelope, as it came between DATA and the final dot.
+
+    `login` is who had logged in.
+    """
 
     sender: str
     recipients: tuple[str, ...]
@@ -89,9 +92,11 @@ class MailSink:
     @property
     def url(self) -> str:
         """Where it listens, its scheme saying how: `smtp`, `smtp+starttls` or `smtps`."""
-        scheme = (
-            "smtp" if not self._is_encrypted else "smtp+starttls" if self._has_starttls else "smtps"
-        )
+        scheme = "smtp"
+        if self._has_starttls:
+            scheme = "smtp+starttls"
+        elif self._is_encrypted:
+            scheme = "smtps"
         return f"{scheme}://{LOOPBACK}:{self._port}"
 
     @property
@@ -111,7 +116,10 @@ class MailSink:
             return tuple(self._mails)
 
     def wait_for(self, count: int, timeout: float = 10.0) -> tuple[ReceivedMail, ...]:
-        """Return the mails once there are so many; `TimeoutError` if they do not come within so many seconds."""
+        """Return the mails once there are so many.
+
+        Raise `TimeoutError` if they do not come within so many seconds.
+        """
         with self._arrival:
             if not self._arrival.wait_for(lambda: len(self._mails) >= count, timeout):
                 raise TimeoutError(f"{len(self._mails)} of {count} mails came within {timeout:g} s")

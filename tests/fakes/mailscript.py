@@ -49,7 +49,7 @@ class Script(Orders[Cue]):
         """Answer a step with this line; nothing is stored unless the line begins with 2."""
         self.order(Cue(Step(step), reply, is_stored=reply.startswith("2"), **fields))
 
-    def drop(self, step: str, *, is_stored: bool = True, **fields: Any) -> None:  # noqa: ANN401 - the same
+    def drop(self, step: str, *, is_stored: bool = True, **fields: Any) -> None:  # noqa: ANN401
         """Cut the connection at a step; at `END` the message is kept unless told otherwise."""
         self.order(Cue(Step(step), is_dropped=True, is_stored=is_stored, **fields))
 

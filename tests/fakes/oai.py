@@ -11,6 +11,7 @@ from email.utils import format_datetime
 from urllib.parse import parse_qsl, quote, unquote
 from xml.sax.saxutils import escape, quoteattr
 
+from digest.model.papers import Author
 from tests.fakes.archive import DemoPaper
 from tests.fakes.pages import (
     format_moment,
@@ -50,12 +51,11 @@ def answer_oai(
     elif arguments.get("metadataPrefix") != "arXivRaw" or verb not in ("ListRecords", "GetRecord"):
         return oai_error("badArgument", f"This arXiv does not answer {asked}.", at)
     if verb == "GetRecord":
-        named = [
-            paper for paper in papers if arguments["identifier"] == f"oai:arXiv.org:{paper.id}"
-        ]
-        if not named:
-            return oai_error("idDoesNotExist", "Nothing found for this ID", at)
-        return oai_page(_write_record(named[0]), verb=verb, moment=at, asked=asked)
+        identifier = arguments["identifier"]
+        for paper in papers:
+            if identifier == f"oai:arXiv.org:{paper.id}":
+                return oai_page(_write_record(paper), verb=verb, moment=at, asked=asked)
+        return oai_error("idDoesNotExist", "Nothing found for this ID", at)
     return _list_records(arguments, papers, moment, page_size, keep, asked)
 
 
@@ -68,16 +68,19 @@ def _list_records(  # noqa: PLR0917 - what was asked, and what the answer is mad
     asked: str,
 ) -> bytes:
     at = format_moment(moment)
-    listed = [paper for paper in papers if date_record(paper) >= arguments.get("from", "")]
+    since = arguments.get("from", "")
+    listed = [paper for paper in papers if date_record(paper) >= since]
     skip = int(arguments.get("skip", 0))
-    page = listed[skip : skip + page_size]
-    rest = listed[skip + page_size :]
+    end = skip + page_size
+    page = listed[skip:end]
     if not page:
         return oai_error("noRecordsMatch", "The request results in an empty list.", at)
-    following = (
-        _write_token(rest[0], listed, moment) if rest else "" if "skip" in arguments else None
-    )
-    records = map(_write_record, page[: round(len(page) * keep)])
+    # The last page of several ends with an empty token, a page alone with none.
+    following = "" if "skip" in arguments else None
+    if end < len(listed):
+        following = _write_token(listed[end], listed, moment)
+    sent = round(len(page) * keep)
+    records = map(_write_record, page[:sent])
     return oai_page(*records, token=following, moment=at, asked=asked)
 
 
@@ -89,19 +92,12 @@ def date_record(paper: DemoPaper) -> str:
 def _write_token(following: DemoPaper, listed: Sequence[DemoPaper], moment: datetime) -> str:
     """Return a token that starts anew from the day of the paper that follows, as arXiv's do."""
     day = date_record(following)
-    skip = [paper for paper in listed if date_record(paper) == day].index(following)
+    of_day = [paper for paper in listed if date_record(paper) == day]
+    skip = of_day.index(following)
     return quote(f"verb=ListRecords&from={day}&skip={skip}&issued={moment:%Y-%m-%d}", safe="")
 
 
 def _write_record(paper: DemoPaper) -> str:
-    versions = "".join(
-        raw_version(
-            number,
-            format_datetime(submitted, usegmt=True),
-            "<source_type>I</source_type>" * (paper.is_withdrawn and number == paper.version),
-        )
-        for number, submitted in enumerate(paper.submitted, 1)
-    )
     texts = {
         "comments": paper.comment,
         "report-no": paper.report_no,
@@ -109,18 +105,33 @@ def _write_record(paper: DemoPaper) -> str:
         "doi": paper.doi,
         "license": paper.license,
     }
+    extra = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in texts.items() if text)
+    authors = ", ".join(map(_write_author, paper.authors))
     metadata = raw_paper(
         paper.id,
-        versions=versions,
+        versions=_write_versions(paper),
         title=paper.title,
-        authors=", ".join(
-            f"{author.name} ({', '.join(author.affiliations)})"
-            if author.affiliations
-            else author.name
-            for author in paper.authors
-        ),
+        authors=authors,
         categories=" ".join(paper.categories),
         abstract=paper.abstract,
-        extra="".join(f"<{name}>{escape(text)}</{name}>" for name, text in texts.items() if text),
+        extra=extra,
     )
     return oai_entry(metadata, id_=paper.id, datestamp=date_record(paper))
+
+
+def _write_versions(paper: DemoPaper) -> str:
+    """Write the history; a withdrawn paper's last version has a source that may be ignored (I)."""
+    versions = []
+    for number, submitted in enumerate(paper.submitted, 1):
+        date = format_datetime(submitted, usegmt=True)
+        is_withdrawal = paper.is_withdrawn and number == paper.version
+        source = "<source_type>I</source_type>" if is_withdrawal else ""
+        versions.append(raw_version(number, date, source))
+    return "".join(versions)
+
+
+def _write_author(author: Author) -> str:
+    if not author.affiliations:
+        return author.name
+    places = ", ".join(author.affiliations)
+    return f"{author.name} ({places})"

@@ -6,7 +6,8 @@ from datetime import datetime
 from xml.sax.saxutils import escape, quoteattr
 
 NAMESPACES = (
-    'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" xmlns:arxiv="http://arxiv.org/schemas/atom" '
+    'xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" '
+    'xmlns:arxiv="http://arxiv.org/schemas/atom" '
     'xmlns="http://www.w3.org/2005/Atom"'
 )
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
@@ -48,7 +49,8 @@ def atom_entry(
     terms = "".join(f"<category term={quoteattr(term)}/>" for term in categories)
     primary = f"<arxiv:primary_category term={quoteattr(categories[0])}/>" if categories else ""
     return (
-        f"<entry><id>http://arxiv.org/abs/{id_}</id><title>{escape(title)}</title><updated>{updated}</updated>"
+        f"<entry><id>http://arxiv.org/abs/{id_}</id><title>{escape(title)}</title>"
+        f"<updated>{updated}</updated>"
         f'<link href="https://arxiv.org/abs/{id_}" rel="alternate" type="text/html"/>'
         f"<summary>{escape(summary)}</summary>{terms}<published>{published}</published>"
         f"{primary}{extra}{authors}</entry>"
@@ -150,8 +152,9 @@ def raw_paper(
 ) -> str:
     """Return a paper's arXivRaw metadata."""
     return (
-        f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/"><id>{id_}</id><submitter>Ada One</submitter>{versions}'
-        f"<title>{escape(title)}</title><authors>{escape(authors)}</authors><categories>{categories}</categories>"
+        f'<arXivRaw xmlns="http://arxiv.org/OAI/arXivRaw/"><id>{id_}</id>'
+        f"<submitter>Ada One</submitter>{versions}<title>{escape(title)}</title>"
+        f"<authors>{escape(authors)}</authors><categories>{categories}</categories>"
         f"{extra}<abstract>{escape(abstract)}</abstract></arXivRaw>"
     )
 
@@ -165,9 +168,9 @@ def oai_entry(
 ) -> str:
     """Return an entry of a list, without metadata where a status is given."""
     mark = f' status="{status}"' if status else ""
-    held = (
-        "" if status else f"<metadata>{raw_paper(id_) if metadata is None else metadata}</metadata>"
-    )
+    if metadata is None:
+        metadata = raw_paper(id_)
+    held = "" if status else f"<metadata>{metadata}</metadata>"
     return (
         f"<record><header{mark}><identifier>oai:arXiv.org:{id_}</identifier>"
         f"<datestamp>{datestamp}</datestamp></header>{held}</record>"

@@ -1,4 +1,7 @@
-"""A small forward proxy on 127.0.0.1, which leads every name to 127.0.0.1 and keeps what it was asked for."""
+"""A small forward proxy on 127.0.0.1.
+
+It leads every name to 127.0.0.1 and keeps what it was asked for.
+"""
 
 from __future__ import annotations
 
@@ -64,9 +67,8 @@ class _Handler(StreamRequestHandler):
                 self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
                 target = parts._replace(scheme="", netloc="").geturl()
-                there.sendall(
-                    "\r\n".join([f"{method} {target} HTTP/1.1", *headers, "", ""]).encode()
-                )
+                head = "\r\n".join([f"{method} {target} HTTP/1.1", *headers, "", ""])
+                there.sendall(head.encode())
             with contextlib.suppress(OSError):
                 self._carry({self.connection: there, there: self.connection})
 

@@ -56,15 +56,19 @@ def answer_search(
     start = int(params.get("start", 0))
     size = int(params.get("max_results", 10))
     key = _SORT_KEYS[params.get("sortBy", "relevance")]
+    is_newest_first = params.get("sortOrder", "descending") == "descending"
     if size == 0 or size > PAGING_WALL or start >= PAGING_WALL:
         raise SearchRefusal(INTERNAL_ERROR, status=500, page=_ERRORS)
     papers = _find_by_id(ids, archive) if ids else [show(state) for state in archive("")]
-    found = sorted(_match(query, papers), key=lambda paper: paper.id)
-    found.sort(key=key, reverse=params.get("sortOrder", "descending") == "descending")
-    page = found[start : start + size]
+    found = _match(query, papers)
+    found.sort(key=lambda paper: paper.id)
+    found.sort(key=key, reverse=is_newest_first)
+    end = start + size
+    page = found[start:end]
     total = len(found)
     if keep is not None:
-        page = page[: round(len(page) * max(keep, 0))]
+        sent = round(len(page) * max(keep, 0))
+        page = page[:sent]
         total = total if keep >= 0 else 0
     return write_page(page, start=start, size=size, total=total, moment=moment)
 
@@ -74,9 +78,8 @@ def write_page(
 ) -> bytes:
     """Return one page of results; `size` is what was asked for, whatever came."""
     entries = map(_write_entry, papers)
-    return atom_feed(
-        *entries, total=total, start=start, per_page=size, updated=format_moment(moment)
-    )
+    updated = format_moment(moment)
+    return atom_feed(*entries, total=total, start=start, per_page=size, updated=updated)
 
 
 def _find_by_id(ids: str, archive: Callable[[str], Sequence[DemoPaper]]) -> list[Paper]:
@@ -86,7 +89,9 @@ def _find_by_id(ids: str, archive: Callable[[str], Sequence[DemoPaper]]) -> list
             wanted, version = ArxivId.parse_versioned(text)
         except UsageError:
             raise SearchRefusal(f"incorrect id format for {text}") from None
-        states = [state for state in archive(str(wanted)) if version in (None, state.version)]
+        states = archive(str(wanted))
+        if version is not None:
+            states = [state for state in states if state.version == version]
         if states:
             paper = show(states[-1])
             found[paper.id, paper.version] = paper
@@ -104,20 +109,22 @@ def _match(query: str, papers: Iterable[Paper]) -> list[Paper]:
 
 
 def _write_entry(paper: Paper) -> str:
-    texts = [
-        ("comment", paper.comment),
-        ("journal_ref", paper.journal_ref),
-        *(("doi", doi) for doi in paper.dois),
-    ]
+    texts = [("comment", paper.comment), ("journal_ref", paper.journal_ref)]
+    texts += [("doi", doi) for doi in paper.dois]
+    extra = ""
+    for name, text in texts:
+        if text:
+            extra += f"<arxiv:{name}>{escape(text)}</arxiv:{name}>"
+    authors = ""
+    for author in paper.authors:
+        authors += atom_author(author.name, *author.affiliations)
     return atom_entry(
         f"{paper.id}v{paper.version}",
         title=paper.title,
         summary=paper.abstract,
         updated=format_moment(paper.updated),
         published=format_moment(paper.published),
-        authors="".join(atom_author(author.name, *author.affiliations) for author in paper.authors),
+        authors=authors,
         categories=paper.categories,
-        extra="".join(
-            f"<arxiv:{name}>{escape(text)}</arxiv:{name}>" for name, text in texts if text
-        ),
+        extra=extra,
     )

@@ -1,4 +1,4 @@
-"""A Slack on 127.0.0.1: the Web API's posting and reading methods, an incoming webhook, and faults on order.
+"""A Slack on 127.0.0.1: methods of the Web API, an incoming webhook, and faults on order.
 
 Methods and their errors: https://docs.slack.dev/reference/methods; webhooks:
 https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks.
@@ -233,13 +233,14 @@ class SlackReceiver:
         ):
             self._require(scope if kind in kinds else "")
         wants_archived = not _is_true(form.get("exclude_archived"))
-        listed = [
-            _show_channel(channel)
-            for channel in self.workspace.channels.values()
-            if ("private_channel" if channel.is_private else "public_channel") in kinds
-            and (channel.is_member or not channel.is_private)
-            and (wants_archived or not channel.is_archived)
-        ]
+        listed = []
+        for channel in self.workspace.channels.values():
+            kind = "private_channel" if channel.is_private else "public_channel"
+            is_visible = channel.is_member or not channel.is_private
+            if channel.is_archived and not wants_archived:
+                continue
+            if kind in kinds and is_visible:
+                listed.append(_show_channel(channel))
         page, cursor = _cut_page(listed, form)
         return {"channels": page, "response_metadata": {"next_cursor": cursor}}
 
@@ -257,19 +258,21 @@ class SlackReceiver:
         if not thread:
             raise SlackRefusal("thread_not_found")
         visible = self._list_visible({**form, "inclusive": "true"})
-        return self._show_page([m for m in thread if m.ts == ts or m in visible], form)
+        shown = [message for message in thread if message.ts == ts or message in visible]
+        return self._show_page(shown, form)
 
     def _list_visible(self, form: Mapping[str, Any]) -> list[SlackMessage]:
         oldest = _read_ts(form, "oldest", 0)
         latest = _read_ts(form, "latest", math.inf)
         bounds = (oldest, latest) if _is_true(form.get("inclusive")) else ()
         ripe = self._clock.now().timestamp() - self._history_lag
-        return [
-            message
-            for message in self.messages
-            if (oldest < float(message.ts) < latest or float(message.ts) in bounds)
-            and message.posted_at.timestamp() <= ripe
-        ]
+        visible = []
+        for message in self.messages:
+            ts = float(message.ts)
+            is_asked_for = oldest < ts < latest or ts in bounds
+            if is_asked_for and message.posted_at.timestamp() <= ripe:
+                visible.append(message)
+        return visible
 
     def _show_page(
         self, messages: Sequence[SlackMessage], form: Mapping[str, Any]
@@ -293,9 +296,8 @@ def _read_form(request: Request) -> dict[str, Any]:
             return request.json()
         except (ValueError, TypeError):
             raise SlackRefusal("invalid_json") from None
-    form: dict[str, Any] = dict(parse_qsl(request.body.decode("utf-8", "replace"))) | dict(
-        request.params
-    )
+    body = request.body.decode("utf-8", "replace")
+    form: dict[str, Any] = dict(parse_qsl(body)) | dict(request.params)
     for name in ("blocks", "metadata"):
         if name in form:
             try:
@@ -314,9 +316,9 @@ def _cut_page(
 ) -> tuple[list[dict[str, Any]], str]:
     start = int(form.get("cursor") or 0)
     limit = int(form.get("limit") or 100)
-    return list(rows[start : start + limit]), str(start + limit) if len(
-        rows
-    ) > start + limit else ""
+    end = start + limit
+    cursor = str(end) if len(rows) > end else ""
+    return list(rows[start:end]), cursor
 
 
 def _read_ts(form: Mapping[str, Any], name: str, default: float) -> float:

@@ -22,11 +22,16 @@ _PLAIN = "text/plain; charset=utf-8"
 _WEB_PAGE = "text/html; charset=utf-8"
 _BOMB = b"""<?xml version="1.0"?>
 <!DOCTYPE feed [
- <!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">
+ <!ENTITY a "aaaaaaaaaa">
+ <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
+ <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">
 ]>
 <feed xmlns="http://www.w3.org/2005/Atom"><title>&c;</title></feed>
 """
-_HTML = b"<!DOCTYPE html><html><head><title>arXiv</title></head><body><p>Please come back soon.</p></body></html>"
+_HTML = (
+    b"<!DOCTYPE html><html><head><title>arXiv</title></head>"
+    b"<body><p>Please come back soon.</p></body></html>"
+)
 _VARNISH = b"""<?xml version="1.0" encoding="utf-8"?>
 <html><head><title>503 first byte timeout</title></head>
 <body><h1>Error 503 first byte timeout</h1><hr><p>Varnish cache server</p></body></html>

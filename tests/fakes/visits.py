@@ -38,7 +38,7 @@ class Visit:
 
 
 class Visits:
-    """The book of requests, judged by a pace in seconds from the end of one to the start of the next."""
+    """The requests that came, judged by a pace: seconds from the end of one to the next."""
 
     def __init__(self, clock: Clock, pace: float) -> None:
         self._clock = clock
@@ -48,7 +48,10 @@ class Visits:
         self._lock = threading.Lock()
 
     def receive(self, request: Request, decide: Callable[[str], tuple[Answer, str]]) -> Answer:
-        """Note a request and return its answer; `decide` takes the violation, and gives the fault's name, too."""
+        """Note a request and return its answer.
+
+        `decide` takes the violation, and returns the answer with the fault's name.
+        """
         with self._lock:
             at = self._clock.now()
             gap = self._measure_gap()

@@ -36,7 +36,10 @@ class SlackChannel:
 
 @dataclass(frozen=True, slots=True)
 class SlackMessage:
-    """A message as stored: `ts` is its name within the channel, `thread_ts` that of the message it replies to."""
+    """A message as stored.
+
+    `ts` is its name within the channel, `thread_ts` that of the message it replies to.
+    """
 
     channel: str
     ts: str

@@ -12,13 +12,15 @@ from typing import NamedTuple
 from digest.model.papers import Author
 
 GIVEN = r"""
-    Adaeze Anselm Ayumi Beatriz Caspar Chidi \c{C}i\u{g}dem Dalia Davit Enno Farah Fran\c{c}oise Gideon Giulia Hana
-    H\'ector Imke Ismail J\'ozsef Kalle Keiko Lwazi Mairi Nadira Odalys Quirin Rashid \v{S}\'arka Thuy Viggo Zo\"e
+    Adaeze Anselm Ayumi Beatriz Caspar Chidi \c{C}i\u{g}dem Dalia Davit Enno Farah Fran\c{c}oise
+    Gideon Giulia Hana H\'ector Imke Ismail J\'ozsef Kalle Keiko Lwazi Mairi Nadira Odalys Quirin
+    Rashid \v{S}\'arka Thuy Viggo Zo\"e
 """.split()  # noqa: SIM905 - one name a line says no more
 FAMILY = r"""
-    Abrelund Ashgrovel B\"ulterkamp Brackvane Cintarello Dromsaal Elv{\aa}kerud Embrisson Fen\v{c}ikar Gantelay
-    Hallowick Ipsenhove Jorundsey Ka\v{s}melt Lorimandu Mar\'onvez N\~usquez Okonvere Pellwright Rosenmo{\ss}er
-    \'Sredwicz T\"orvalen Umbrecht-Sole Vr\^andau Wexcombe Xantovar Yarrowdale \.Zukrowel
+    Abrelund Ashgrovel B\"ulterkamp Brackvane Cintarello Dromsaal Elv{\aa}kerud Embrisson
+    Fen\v{c}ikar Gantelay Hallowick Ipsenhove Jorundsey Ka\v{s}melt Lorimandu Mar\'onvez N\~usquez
+    Okonvere Pellwright Rosenmo{\ss}er \'Sredwicz T\"orvalen Umbrecht-Sole Vr\^andau Wexcombe
+    Xantovar Yarrowdale \.Zukrowel
 """.split()  # noqa: SIM905 - the same
 _PLACES = (
     "Polytechnic of Vell",
@@ -71,7 +73,10 @@ _SENTENCES = (
     "Much has been written about {things}, and rather little about what happens to them {setting}.",
     "We study {things} {setting}, where earlier work had to assume that the noise is known.",
     r"Our approach needs no more than $n = {number}$ samples and one pass over the data.",
-    r"We derive a bound that is tight up to a factor of $\log n$, and give an example that attains it.",
+    (
+        r"We derive a bound that is tight up to a factor of $\log n$, "
+        r"and give an example that attains it."
+    ),
     r"Against a strong baseline, the error falls by {number}\% on average and never grows.",
     "The argument rests on a monotone quantity that had been overlooked, and takes {number} lines.",
     "All data and code are available with the paper.",

@@ -27,17 +27,22 @@ class FakeLibrary:
 
     def add(self, title: str, *collections: str, kind: str = "preprint", **more: str) -> None:
         key = f"K{len(self.items):07}"
-        self.items.append(
-            {"key": key, "itemType": kind, "title": title, "collections": [*collections], **more}
-        )
+        item = {"key": key, "itemType": kind, "title": title, "collections": [*collections]}
+        self.items.append({**item, **more})
         self.version += 1
 
 
 class Zotero(LoopbackServer):
-    """Serves libraries by their paths, such as `users/1`; `orders` are given instead of the next answers."""
+    """Serves libraries by their paths, such as `users/1`.
+
+    `orders` are given instead of the next answers.
+    """
 
     def __init__(self, **libraries: FakeLibrary) -> None:
-        self.libraries = {name.replace("_", "/"): library for name, library in libraries.items()}
+        self.libraries: dict[str, FakeLibrary] = {}
+        for name, library in libraries.items():
+            path = name.replace("_", "/")
+            self.libraries[path] = library
         self.orders: list[Answer] = []
         self.after: Callable[[], object] = lambda: None
         self.headers: tuple[tuple[str, str], ...] = ()
@@ -47,35 +52,38 @@ class Zotero(LoopbackServer):
         found = _PATH.fullmatch(request.path)
         library = self.libraries.get(found[1]) if found else None
         key = request.headers.get("zotero-api-key", "")
-        if self.orders or request.headers.get("zotero-api-version") != "3":
-            return (
-                self.orders.pop(0) if self.orders else Answer(b"Another version was asked for", 400)
-            )
+        if self.orders:
+            return self.orders.pop(0)
+        if request.headers.get("zotero-api-version") != "3":
+            return Answer(b"Another version was asked for", 400)
         if found is None or library is None:
             return Answer(b"Not found", 404)
-        if (key and key != KEY) or not (key or library.is_public):
+        is_allowed = key == KEY if key else library.is_public
+        if not is_allowed:
             return Answer(b"Forbidden", 403)
-        return self._list(request, library, found[2] or "items", found[3])
+        kind = found[2] or "items"
+        return self._list(request, library, kind, found[3])
 
     def _list(
         self, request: Request, library: FakeLibrary, kind: str, collection: str | None
     ) -> Answer:
         version = str(library.version)
         headers = (("Last-Modified-Version", version), ("Zotero-API-Version", "3"), *self.headers)
-        if int(request.headers.get("if-modified-since-version", -1)) >= library.version:
+        known = int(request.headers.get("if-modified-since-version", -1))
+        if known >= library.version:
             return Answer(status=304, headers=headers)
         listed = library.items if kind == "items" else library.collections
         if collection:
             listed = [one for one in listed if collection in one["collections"]]
-        if only := request.param("itemType"):
+        only = request.param("itemType")
+        if only:
             types = only.removeprefix("-").split(" || ")
-            listed = [
-                one for one in listed if (one["itemType"] in types) is not only.startswith("-")
-            ]
+            is_wanted = not only.startswith("-")
+            listed = [one for one in listed if (one["itemType"] in types) is is_wanted]
         start = int(request.param("start", "0"))
         limit = min(int(request.param("limit", "25")), 100)
-        page = [
-            {"key": one["key"], "version": 1, "data": one} for one in listed[start : start + limit]
-        ]
+        end = start + limit
+        page = [{"key": one["key"], "version": 1, "data": one} for one in listed[start:end]]
+        total = ("Total-Results", str(len(listed)))
         self.after()
-        return answer_json(page, headers=(*headers, ("Total-Results", str(len(listed)))))
+        return answer_json(page, headers=(*headers, total))

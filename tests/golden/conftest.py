@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.render.conftest import deliver, identity, renderer  # noqa: F401 - fixtures are found by their names here
+from tests.unit.render.conftest import (
+    deliver,  # noqa: F401 - fixtures are found by their names here
+    identity,  # noqa: F401
+    renderer,  # noqa: F401
+)
 
 EXPECTED = Path(__file__).with_name("expected")
 _LONGEST_LINE = 160
@@ -21,7 +25,7 @@ Golden = Callable[[str, str], None]
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> Golden:
-    """Compares a text with the golden file of a name, or writes the file and shows the difference."""
+    """Compare a text with the golden file of a name, or write the file and show the difference."""
     is_update = request.config.getoption("--update-golden", default=False)
 
     def compare(name: str, text: str) -> None:
@@ -32,7 +36,7 @@ def golden(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(text.encode("utf-8"))
             with capsys.disabled():
-                print(f"\n{difference}")  # noqa: T201 - the difference is what the option was given for
+                print(f"\n{difference}")  # noqa: T201 - whoever gave the option wants to see it
         elif before != text:
             pytest.fail(
                 f"{name} changed; look, then run with --update-golden\n{difference}", pytrace=False
@@ -42,9 +46,12 @@ def golden(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -
 
 
 def _show_difference(name: str, before: str, after: str) -> str:
-    lines = difflib.unified_diff(
-        before.splitlines(), after.splitlines(), f"golden/{name}", "now", lineterm="", n=1
-    )
-    return "\n".join(
-        line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines
-    )
+    old_lines = before.splitlines()
+    new_lines = after.splitlines()
+    shown = []
+    for line in difflib.unified_diff(
+        old_lines, new_lines, f"golden/{name}", "now", lineterm="", n=1
+    ):
+        is_long = len(line) > _LONGEST_LINE
+        shown.append(f"{line[:_LONGEST_LINE]}…" if is_long else line)
+    return "\n".join(shown)

@@ -66,8 +66,11 @@ def init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Init:
 
 
 def show(golden: Golden, name: str, folder: Path, screen: str, *files: str) -> None:
-    text = "".join(f"\n── {one}\n{(folder / one).read_text()}" for one in files)
-    golden(f"start.{name}.txt", f"{screen}{text}".replace(str(folder), "/srv/digest"))
+    text = screen
+    for file in files:
+        written = (folder / file).read_text()
+        text += f"\n── {file}\n{written}"
+    golden(f"start.{name}.txt", text.replace(str(folder), "/srv/digest"))
 
 
 @pytest.mark.parametrize(
@@ -95,17 +98,21 @@ def show(golden: Golden, name: str, folder: Path, screen: str, *files: str) -> N
         ("cron", "cron", ("--to", "discord:lab"), ()),
     ],
 )
-def test_what_is_written_and_said_looks_as_it_did(
+def test_what_is_written_and_said_is_unchanged(
     golden: Golden,
     init: Init,
     tmp_path: Path,
     row: tuple[str, str, tuple[str, ...], tuple[str, ...]],
 ) -> None:
     name, start, options, files = row
-    screen = init(start, *options, DIGEST_MAIL_PASSWORD="" if KEPT[0] in options else "hush")
-    others = {one.name for one in tmp_path.iterdir()} - {"digest.toml", "mail.password"}
-    assert others == {*files} | ({"Containerfile"} if start == "compose" else set())
-    assert len(screen.partition("Wrote")[2].splitlines()) <= 11
+    password = "" if KEPT[0] in options else "hush"
+    screen = init(start, *options, DIGEST_MAIL_PASSWORD=password)
+    expected = {"digest.toml", "mail.password", *files}
+    if start == "compose":
+        expected.add("Containerfile")
+    assert {one.name for one in tmp_path.iterdir()} == expected
+    _, _, next_steps = screen.partition("Wrote")
+    assert len(next_steps.splitlines()) <= 11
     show(golden, name, tmp_path, screen, *files)
 
 
@@ -119,7 +126,8 @@ def test_a_start_beside_a_digest_toml_says_how_what_was_sent_before_stays_known(
         (tmp_path / "digest.db").touch()
     if database == "server":
         url = 'store.url = "postgresql://digest@db.example.org/digest"\n'
-        (tmp_path / "digest.toml").write_text(url + (tmp_path / "digest.toml").read_text())
+        config_file = tmp_path / "digest.toml"
+        config_file.write_text(url + config_file.read_text())
     package = ("--package", WHEEL) if start == "compose" else ()
     done = run_digest(tmp_path, {}, "init", "--start", start, *package)
     assert done.returncode == 0, done
@@ -130,16 +138,20 @@ def read_compose(folder: Path) -> dict[str, Any]:
     """Read the file, and see that all it names is there."""
     read: dict[str, Any] = yaml.safe_load((folder / "compose.yaml").read_text())
     services = read["services"]
-    assert all((folder / one["file"]).is_file() for one in read.get("secrets", {}).values())
+    secrets = read.get("secrets", {})
+    networks = read.get("networks", {})
+    for secret in secrets.values():
+        assert (folder / secret["file"]).is_file()
     for service in services.values():
-        assert {*service.get("secrets", ())} <= read.get("secrets", {}).keys()
+        assert {*service.get("secrets", ())} <= secrets.keys()
         assert {*service.get("depends_on", ())} <= services.keys()
-        assert {*service.get("networks", ())} <= read.get("networks", {}).keys()
+        assert {*service.get("networks", ())} <= networks.keys()
         for volume in service["volumes"]:
-            source = volume.partition(":")[0]
-            assert (
-                (folder / source).exists() if source.startswith(".") else source in read["volumes"]
-            )
+            source, _, _ = volume.partition(":")
+            if source.startswith("."):
+                assert (folder / source).exists()
+            else:
+                assert source in read["volumes"]
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert {*service} <= {
@@ -150,8 +162,10 @@ def read_compose(folder: Path) -> dict[str, Any]:
             "cap_add",
             "depends_on",
         }
-    used = {one for service in services.values() for one in service.get("secrets", ())}
-    assert used == read.get("secrets", {}).keys()
+    used: set[str] = set()
+    for service in services.values():
+        used.update(service.get("secrets", ()))
+    assert used == secrets.keys()
     return read
 
 
@@ -166,28 +180,30 @@ def test_all_that_the_compose_file_names_is_there_and_digest_knows_each_variable
     if database == "postgresql":
         text = (tmp_path / "compose.yaml").read_text()
         commands = re.findall(r"(?m)^#   (.*)$", text)
-        subprocess.run(["bash", "-ec", "\n".join(commands)], cwd=tmp_path, check=True)  # noqa: S603, S607 - its own words
+        bash = ["bash", "-ec", "\n".join(commands)]
+        subprocess.run(bash, cwd=tmp_path, check=True)  # noqa: S603 - its own words
     read = read_compose(tmp_path)
     service = read["services"]["digest"]
-    secrets = {
-        f"/run/secrets/{name}": str(tmp_path / one["file"])
-        for name, one in read.get("secrets", {}).items()
-    }
+    secrets = {}
+    for name, secret in read.get("secrets", {}).items():
+        secrets[f"/run/secrets/{name}"] = str(tmp_path / secret["file"])
     environ = {name: secrets.get(value, value) for name, value in service["environment"].items()}
-    config = load_config(tmp_path / Path(environ["DIGEST_CONFIG"]).name, environ)
-    assert (config.warnings, config.mail.password) == ((), "hush" if KEPT[0] in options else "")
+    config_name = Path(environ["DIGEST_CONFIG"]).name
+    config = load_config(tmp_path / config_name, environ)
+    assert config.warnings == ()
+    assert config.mail.password == ("hush" if KEPT[0] in options else "")
     assert config.store.url.startswith(f"{database}:")
-    is_public = PUBLIC[0] in options
-    assert (config.web.host, "caddy" in read["services"]) == (
-        "digest.example.org" * is_public,
-        is_public,
-    )
-    assert config.web.bind == ("0.0.0.0:8000" if is_public else "127.0.0.1:8000")
-    assert config.web.trusted_proxies[0] == (
-        read["services"]["caddy"]["networks"]["default"]["ipv4_address"]
-        if is_public
-        else "127.0.0.1"
-    )
+    trusted = config.web.trusted_proxies[0]
+    if PUBLIC[0] in options:
+        caddy = read["services"]["caddy"]
+        assert config.web.host == "digest.example.org"
+        assert config.web.bind == "0.0.0.0:8000"
+        assert trusted == caddy["networks"]["default"]["ipv4_address"]
+    else:
+        assert "caddy" not in read["services"]
+        assert config.web.host == ""
+        assert config.web.bind == "127.0.0.1:8000"
+        assert trusted == "127.0.0.1"
     words = service["healthcheck"]["test"]
     assert words[:2] == ["CMD", "digest"]
     assert run_digest(tmp_path, {}, *words[2:]).returncode == 0
@@ -232,24 +248,23 @@ def test_the_line_for_cron_says_nothing_of_a_run_that_went_well_and_all_of_one_t
     init: Init, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", [str(ROOT / "digest" / "__main__.py")])
-    line = re.findall(r"echo '(.*)'\) \| crontab -", init("cron", "--smtp", "smtp://localhost:25"))[
-        0
-    ]
+    screen = init("cron", "--smtp", "smtp://localhost:25")
+    line = re.findall(r"echo '(.*)'\) \| crontab -", screen)[0]
     assert line.startswith("*/15 * * * *  ")
+    command = line.removeprefix("*/15 * * * *  ")
 
     def call(**environ: str) -> str:
         found = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environ}
-        words = ["sh", "-c", line.removeprefix("*/15 * * * *  ")]
-        return subprocess.run(  # noqa: S603 - as cron does
+        words = ["sh", "-c", command]
+        done = subprocess.run(  # noqa: S603 - as cron does
             words, cwd="/", env=found, capture_output=True, text=True, check=True
-        ).stdout
+        )
+        return done.stdout
 
     with surrounded(tmp_path / "world", NOW) as world:
         urls = {
             "DIGEST_ARXIV_API_URL": world.arxiv.api_url,
             "DIGEST_ARXIV_OAI_URL": world.arxiv.oai_url,
-        }
-        urls |= {
             "DIGEST_TEST_CLOCK": world.arxiv.clock_url,
             "DIGEST_MAIL_SMTP": world.mail.url,
             "DIGEST_MAIL_PASSWORD": "",
@@ -264,11 +279,13 @@ def test_the_manual_shows_the_unit_that_is_written(
 ) -> None:
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_name="digest"))
     init("systemd", *KEPT, *PUBLIC)
-    unit = (tmp_path / "digest.service").read_text().replace(str(tmp_path), "/srv/digest")
-    assert unit in (ROOT / "digest" / "manual" / "running.md").read_text()
+    written = (tmp_path / "digest.service").read_text()
+    unit = written.replace(str(tmp_path), "/srv/digest")
+    manual = (ROOT / "digest" / "manual" / "running.md").read_text()
+    assert unit in manual
 
 
-def test_root_is_told_of_a_place_that_the_new_account_could_not_read(
+def test_root_is_warned_of_a_place_that_the_new_account_could_not_read(
     init: Init, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.getuid", lambda: 0)

@@ -28,7 +28,7 @@ webhooks.lab.secret_file = "sub/hook key"
 COMMIT = "git+https://github.com/example/digest@" + "0123456789" * 4
 
 
-def test_the_start_on_github_looks_as_it_did(golden: Golden, tmp_path: Path) -> None:
+def test_the_start_on_github_is_unchanged(golden: Golden, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     with surrounded(tmp_path, NOW) as world:
@@ -52,19 +52,29 @@ def test_the_start_on_github_looks_as_it_did(golden: Golden, tmp_path: Path) -> 
         "secrets.env",
     )
     files = {name: (folder / name).read_text(encoding="utf-8") for name in names}
-    assert {str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()} == {*names}
-    assert stat.S_IMODE((folder / "secrets.env").stat().st_mode) == 0o600
-    secrets = dict(line.split("=", 1) for line in files["secrets.env"].splitlines()[1:])
+    written = [one for one in folder.rglob("*") if one.is_file()]
+    assert {str(one.relative_to(folder)) for one in written} == {*names}
+    secrets_status = (folder / "secrets.env").stat()
+    assert stat.S_IMODE(secrets_status.st_mode) == 0o600
+    secrets = read_secrets(folder)
     assert secrets["DIGEST_MAIL_PASSWORD"] == '"it\'s \\$HOME"'
     config = load_config(folder / "digest.toml", secrets)
-    assert [str(one) for one in config.subscriptions[0].destinations] == ["mailto:you@gmail.com"]
-    assert (config.warnings, config.arxiv.contact, len(config.store.state_key)) == (
-        (),
-        "you@gmail.com",
-        32,
-    )
-    text = f"{screen}\n" + "\n".join(f"----- {name}\n{text}" for name, text in files.items())
-    golden("start.github.txt", re.sub(r"(STATE_KEY=)\S+", r"\1…", text))
+    (subscription,) = config.subscriptions
+    assert [str(one) for one in subscription.destinations] == ["mailto:you@gmail.com"]
+    assert config.warnings == ()
+    assert config.arxiv.contact == "you@gmail.com"
+    assert len(config.store.state_key) == 32
+    shown = [screen]
+    for name, text in files.items():
+        shown.append(f"----- {name}\n{text}")
+    everything = "\n".join(shown)
+    golden("start.github.txt", re.sub(r"(STATE_KEY=)\S+", r"\1…", everything))
+
+
+def read_secrets(folder: Path) -> dict[str, str]:
+    """Return the variables of `secrets.env`, whose first line is a comment."""
+    _, *lines = (folder / "secrets.env").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines)
 
 
 def test_the_start_with_a_site_needs_nothing_else_and_says_that_it_is_public(
@@ -82,21 +92,23 @@ def test_the_start_with_a_site_needs_nothing_else_and_says_that_it_is_public(
     done = run_digest(
         tmp_path, {}, "init", "--start", "github", "--site", "--package", COMMIT, *flags
     )
-    assert (done.returncode, len(done.stdout.partition("next")[2].splitlines())) == (0, 10), done
-    text = (tmp_path / ".github/workflows/digest.yml").read_text(encoding="utf-8")
-    jobs = re.split(r"(?m)^  (?=[a-z-]+:$)", text.partition("jobs:\n")[2])
-    assert [
-        job.partition(":")[0] for job in jobs if "pages: write" in job or "id-token" in job
-    ] == ["site"]
-    secrets = dict(
-        line.split("=", 1) for line in (tmp_path / "secrets.env").read_text().splitlines()[1:]
-    )
+    assert done.returncode == 0, done
+    _, _, next_steps = done.stdout.partition("next")
+    assert len(next_steps.splitlines()) == 10, done
+    workflow = (tmp_path / ".github/workflows/digest.yml").read_text(encoding="utf-8")
+    _, _, jobs = workflow.partition("jobs:\n")
+    publishing = []
+    for job in re.split(r"(?m)^  (?=[a-z-]+:$)", jobs):
+        if "pages: write" in job or "id-token" in job:
+            name, _, _ = job.partition(":")
+            publishing.append(name)
+    assert publishing == ["site"]
+    secrets = read_secrets(tmp_path)
     assert [*secrets] == ["DIGEST_STORE_STATE_KEY", "DIGEST_VALUE_ARXIV_CONTACT"]
-    assert load_config(tmp_path / "digest.toml", secrets).warnings == ()
-    golden(
-        "start.github-site.txt",
-        f"{done.stdout}-----\n{(tmp_path / 'digest.toml').read_text()}-----\n{text}",
-    )
+    config_file = tmp_path / "digest.toml"
+    assert load_config(config_file, secrets).warnings == ()
+    config_text = config_file.read_text()
+    golden("start.github-site.txt", f"{done.stdout}-----\n{config_text}-----\n{workflow}")
 
 
 @pytest.mark.parametrize("is_beside", [False, True])
@@ -129,7 +141,8 @@ def test_git_leaves_out_each_file_with_a_secret_that_digest_toml_names(
     listed = ""
     for words in (("init", "--quiet"), ("add", "."), ("ls-files", "-z")):
         git = ["git", "-C", str(tmp_path), *words]
-        listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout  # noqa: S603
+        answer = subprocess.run(git, check=True, capture_output=True, text=True)  # noqa: S603
+        listed = answer.stdout
     added = set(listed.split("\0"))
     assert added.isdisjoint(secrets if is_beside else ("tok",))
     assert {"digest.toml", ".gitignore", "requirements.txt"} <= added

@@ -77,7 +77,7 @@ def doubt(world: World, site: Site) -> None:
     world.slack.faults.add("hang", times=3, path="conversations.history", seconds=60)
 
 
-def test_what_is_looked_into_keeps_no_other_post_waiting_and_the_stop_no_longer_than_slacks_time_out(
+def test_a_post_in_doubt_keeps_no_other_waiting_and_a_stop_no_longer_than_slacks_time_out(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(

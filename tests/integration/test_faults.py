@@ -69,7 +69,7 @@ LASTING = [
     ("harvest", "hang", 1, "nothing came for 0.2 seconds", 3),
     ("harvest", "empty_page", 1, "the list came without a single entry", 3),
 ]
-"""The source, what arXiv does after how many good pages, what is told, and how often it is asked in vain."""
+"""The source, what arXiv does after how many pages, what is said, and how often it is asked."""
 
 LIVED = LASTING if IS_NIGHTLY else LASTING[::3]
 
@@ -79,7 +79,7 @@ LIVED = LASTING if IS_NIGHTLY else LASTING[::3]
     LIVED,
     ids=[" ".join(map(str, row[:2])) for row in LIVED],
 )
-def test_a_fault_that_lasts_is_no_quiet_day_and_all_follows_when_it_is_over(  # noqa: PLR0917 - a row of the table
+def test_a_fault_that_lasts_is_no_quiet_day_and_all_follows_when_it_is_over(  # noqa: PLR0917
     source: str,
     kind: str,
     skip: int,
@@ -145,7 +145,7 @@ PASSING = ["reset", "drop", "cut", "truncate", "malformed", "html", "500"]
 
 
 @pytest.mark.parametrize("kind", PASSING if IS_NIGHTLY else PASSING[::3])
-def test_what_passes_within_two_more_tries_costs_no_look_and_shows_in_the_log_alone(
+def test_what_passes_within_two_more_tries_costs_no_check_and_shows_in_the_log_alone(
     kind: str, world: World
 ) -> None:
     world.arxiv.faults.add(kind, times=2, skip=1)
@@ -189,7 +189,7 @@ def refuse_one(world: World, message: str, status: int) -> Callable[[], int]:
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 200])
-def test_a_query_arxiv_rejects_is_asked_for_once_and_told_and_keeps_no_other_waiting(
+def test_a_query_arxiv_rejects_is_asked_once_and_reported_and_keeps_no_other_waiting(
     status: int, searching: World
 ) -> None:
     count = refuse_one(searching, REFUSAL, status)
@@ -201,7 +201,7 @@ def test_a_query_arxiv_rejects_is_asked_for_once_and_told_and_keeps_no_other_wai
     assert searching.breaker().seconds == 0
 
 
-def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_look_finds_all(
+def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_check_finds_all(
     searching: World,
 ) -> None:
     count = refuse_one(searching, INTERNAL_ERROR, 500)
@@ -348,7 +348,7 @@ def test_a_search_that_is_answered_oddly_is_gone_on_with_to_its_end(
 
 
 @pytest.mark.parametrize(("count", "times"), [(1, 1), (25, 1), (60, 6)])
-def test_papers_that_come_in_between_two_pages_push_none_out_and_come_with_the_next_look(
+def test_papers_that_come_in_between_two_pages_push_none_out_and_come_with_the_next_check(
     count: int, times: int, paging: World
 ) -> None:
     public = set(paging.expected)

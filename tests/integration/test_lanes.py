@@ -39,7 +39,7 @@ OFTEN = dict.fromkeys(EVERY, 0.1)
 
 
 class Watched(Script):
-    """A script that notes how many mails were within the server at each moment, by the connections open."""
+    """A script that notes how many connections the mail server had at each moment."""
 
     def __init__(self, count: Callable[[], int]) -> None:
         super().__init__()

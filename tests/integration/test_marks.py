@@ -1,4 +1,4 @@
-"""A mark that the database does not take is tried until it goes through, or whoever waits is told to stop."""
+"""A mark that the database does not take is tried again until it goes through or a stop comes."""
 
 from __future__ import annotations
 

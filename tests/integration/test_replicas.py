@@ -129,7 +129,8 @@ def test_a_digest_is_frozen_once_however_many_plan_it_at_once(world: World) -> N
         poll(sites[0])
         match(sites[0])
         reports = do_together(sites, plan)
-        assert not [failure for report in reports for failure in report.failures]
+        for report in reports:
+            assert not report.failures
         do_together(sites, run_pass)
         with sites[0].store.read() as conn:
             slots = conn.execute(select(digests.c.subscription_id, digests.c.slot)).all()

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 PAPERS = ["data/papers_2016-08_09.jsonl.gz"]
 WHOLE_ID = re.compile(r"\d{4}\.\d{5}")
-"""Some ids of that data have lost their last zero, and with it their place in the order of announcement."""
+"""Some ids of that data have lost their last zero, and so their place in the order of the ids."""
 
 QUERIES = {
     "perf": "cat:cs.PF",

@@ -32,10 +32,13 @@ def world(world: World) -> World:
     return world
 
 
-def told(world: World) -> list[str]:
+def list_shown(world: World) -> list[str]:
     """Return the papers that the thread shows, in the order of posting."""
     texts = [" ".join(one.block_texts) for one in world.slack.messages if one.thread_ts]
-    return [id_ for text in texts for id_ in dict.fromkeys(re.findall(r"2611\.\d{5}", text))]
+    shown: list[str] = []
+    for text in texts:
+        shown += dict.fromkeys(re.findall(r"2611\.\d{5}", text))
+    return shown
 
 
 def states(world: World) -> dict[int, str]:
@@ -47,7 +50,7 @@ def states(world: World) -> dict[int, str]:
 def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(world: World) -> None:
     world.write_config(to=CHANNEL)
     pass_by(world, 1)
-    whole = told(world)
+    whole = list_shown(world)
     assert len(set(whole)) == PAPERS
     world.slack.workspace._messages.clear()
     (world.folder / "digest.db").unlink()
@@ -55,7 +58,7 @@ def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(wor
     pass_by(world, 1)
     parent, part = world.slack.messages
     assert part.thread_ts == parent.ts
-    shown = told(world)
+    shown = list_shown(world)
     assert shown == whole[:3]
     assert f"{PAPERS - len(shown)} more in the browser" in " ".join(part.block_texts)
     assert set(states(world).values()) == {"sent"}
@@ -75,16 +78,19 @@ def test_a_part_whose_template_grew_since_it_was_planned_shows_what_fits(world: 
     templates = world.folder / "own"
     (templates / "slack").mkdir(parents=True)
     each = "{{ link(paper.url, paper.title) }}\n" + "z" * 1_200
-    papers = f"{{% for group in groups %}}{{% for paper in group.papers %}}{each}\n\n{{% endfor %}}{{% endfor %}}"
+    papers = (
+        "{% for group in groups %}{% for paper in group.papers %}"
+        f"{each}\n\n"
+        "{% endfor %}{% endfor %}"
+    )
     (templates / "slack" / "thread.txt").write_text(
         f'fallback: x\n\n{papers}\n\n{{% include "slack/rest.txt" %}}\n'
     )
     text = (world.folder / "digest.toml").read_text()
     (world.folder / "digest.toml").write_text(f'templates = "own"\n{text}')
     pass_by(world, 2)
-    shown = told(world)
+    shown = list_shown(world)
     assert 0 < len(shown) < PAPERS
-    assert f"{PAPERS - len(shown)} more in the browser" in " ".join(
-        world.slack.messages[1].block_texts
-    )
+    text = " ".join(world.slack.messages[1].block_texts)
+    assert f"{PAPERS - len(shown)} more in the browser" in text
     assert set(states(world).values()) == {"sent"}

@@ -1,4 +1,4 @@
-"""Digests to other programs, from `digest.toml` to a receiver that reads them with the reference library."""
+"""Digests to other programs, from `digest.toml` to a receiver that uses the reference library."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def receiver() -> Receiver:
 
 @pytest.fixture
 def world(tmp_path: Path, receiver: Receiver) -> Iterator[World]:
-    """An installation with one subscription that posts to `lab`, whose secret is in the environment."""
+    """An installation that posts to `lab`, whose secret is in the environment."""
     with live_in(tmp_path) as world, LoopbackServer(receiver.take) as server:
         world.write_config(
             to=("webhook:lab",), extra=f'\n[webhooks.lab]\nurl = "{server.url}/hook"\n'

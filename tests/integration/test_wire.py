@@ -31,10 +31,16 @@ from tests.fakes.loopback import Answer, Ending, LoopbackServer
 LIMIT = 10_000
 
 
-def ask(url: str, *, deadline: float = 20.0, silence: float = 5.0, **what: Any) -> HttpAnswer:  # noqa: ANN401 - as `Wire.ask` has them
-    return Wire({"User-Agent": "digest-test"}, deadline=deadline, limit=LIMIT).ask(
-        "POST", f"{url}/secret-path?a=b", silence=silence, **{"body": b"{}"} | what
-    )
+def ask(
+    url: str,
+    *,
+    deadline: float = 20.0,
+    silence: float = 5.0,
+    **what: Any,  # noqa: ANN401 - as `Wire.ask` has them
+) -> HttpAnswer:
+    wire = Wire({"User-Agent": "digest-test"}, deadline=deadline, limit=LIMIT)
+    arguments = {"body": b"{}"} | what
+    return wire.ask("POST", f"{url}/secret-path?a=b", silence=silence, **arguments)
 
 
 def fail(url: str, **what: Any) -> ExchangeError:  # noqa: ANN401 - as `ask` has them
@@ -196,7 +202,7 @@ def test_the_last_check_comes_after_tls_stands_and_before_the_request(
 
 
 def hang_up_on(url: str, is_ready: Callable[[], bool]) -> ExchangeError:
-    """Ask in one thread, and hang up in another once it is ready, again and again, as a stop does."""
+    """Ask in one thread; hang up in another once it is ready, again and again, as a stop does."""
     wire = Wire({}, deadline=20, limit=LIMIT)
     failures: list[ExchangeError] = []
 

@@ -22,11 +22,9 @@ def run(folder: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
         "UV_TOOL_BIN_DIR",
         "UV_CACHE_DIR",
     )
-    environ = {
-        **os.environ,
-        **{name: str(folder / name) for name in kept},
-        "UV_PYTHON_DOWNLOADS": "never",
-    }
+    environ = {**os.environ, "UV_PYTHON_DOWNLOADS": "never"}
+    for name in kept:
+        environ[name] = str(folder / name)
     environ.pop("PYTHONPATH", None)
     return subprocess.run(  # noqa: S603 - ours
         words, cwd=folder, env=environ, capture_output=True, text=True, check=False
@@ -39,12 +37,13 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not os.environ.get("DIGEST_WHEEL"):
         pytest.skip("DIGEST_WHEEL names no wheel: .ci/packaging builds one")
     folder = tmp_path_factory.mktemp("tools")
-    assert run(folder, sys.executable, "-m", "venv", "venv").returncode == 0
-    done = run(
-        folder, "venv/bin/python", "-m", "pip", "install", "--quiet", "--retries=1", "pipx", "uv"
-    )
+    made = run(folder, sys.executable, "-m", "venv", "venv")
+    assert made.returncode == 0
+    pip = ("venv/bin/python", "-m", "pip", "install", "--quiet", "--retries=1")
+    done = run(folder, *pip, "pipx", "uv")
     if done.returncode:
-        pytest.skip(f"pipx and uv can't be installed here: {done.stderr.strip().splitlines()[-1]}")
+        *_, last_line = done.stderr.strip().splitlines()
+        pytest.skip(f"pipx and uv can't be installed here: {last_line}")
     return folder / "venv" / "bin"
 
 
@@ -56,11 +55,13 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_it_installs_runs_the_demo(
     tools: Path, tmp_path: Path, words: tuple[str, ...], programs: str
 ) -> None:
-    done = run(tmp_path, tools / words[0], *words[1:], os.environ["DIGEST_WHEEL"])
+    tool, *arguments = words
+    done = run(tmp_path, tools / tool, *arguments, os.environ["DIGEST_WHEEL"])
     assert done.returncode == 0, done.stderr
-    assert __version__ in run(tmp_path, tmp_path / programs / "digest", "--version").stdout
-    done = run(tmp_path, tmp_path / programs / "digest", "demo")
+    program = tmp_path / programs / "digest"
+    done = run(tmp_path, program, "--version")
+    assert __version__ in done.stdout
+    done = run(tmp_path, program, "demo")
     assert done.returncode == 0, done.stderr
-    assert {"digest.html", "digest.eml", "slack.json", "feed.atom"} <= {
-        one.name for one in (tmp_path / "demo").iterdir()
-    }
+    written = {file.name for file in (tmp_path / "demo").iterdir()}
+    assert {"digest.html", "digest.eml", "slack.json", "feed.atom"} <= written

@@ -23,8 +23,7 @@ def listing() -> set[str]:
 
 
 def test_the_wheel_holds_exactly_the_package_and_the_templates(listing: set[str]) -> None:
-    ours = {name for name in tracked() if name.startswith("digest/")}
-    assert listing == ours | {
-        f"digest/{name}" for name in tracked() if name.startswith("templates/")
-    }
+    package = {name for name in tracked() if name.startswith("digest/")}
+    templates = {f"digest/{name}" for name in tracked() if name.startswith("templates/")}
+    assert listing == package | templates
     assert "digest/py.typed" in listing

@@ -23,9 +23,10 @@ LOGIN = "mailer@lab.example"
 PASSWORD = "hunter2"
 WHERE = "https://example.org/preprint_digest-0.1.0-py3-none-any.whl"
 IDENTITY = {
-    f"GIT_{who}_{what}": "a@b.example"
-    for who in ("AUTHOR", "COMMITTER")
-    for what in ("NAME", "EMAIL")
+    "GIT_AUTHOR_NAME": "a@b.example",
+    "GIT_AUTHOR_EMAIL": "a@b.example",
+    "GIT_COMMITTER_NAME": "a@b.example",
+    "GIT_COMMITTER_EMAIL": "a@b.example",
 }
 HERE = {name: text for name, text in os.environ.items() if not name.startswith("DIGEST_")}
 STEPS = re.compile(r"(?m)^ +(?:- )?run: (?:\|\n((?: {10}.*\n)+)|(.+)\n)")
@@ -41,8 +42,9 @@ def call(folder: Path, environ: Mapping[str, str], *command: str) -> str:
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return f"{done.stdout}{done.stderr}"
+    output = f"{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"{command}\n{output}"
+    return output
 
 
 def follow_workflow(origin: Path, folder: Path, environ: Mapping[str, str]) -> str:
@@ -51,13 +53,14 @@ def follow_workflow(origin: Path, folder: Path, environ: Mapping[str, str]) -> s
     Check out into a fresh folder, and run each step in a shell of its own.
     """
     call(origin, environ, "git", "clone", "--quiet", "--depth", "1", origin.as_uri(), str(folder))
-    text, _, keep_alive = (
-        (folder / ".github/workflows/digest.yml").read_text().partition("  keep-alive:")
-    )
-    steps = [block or line for block, line in STEPS.findall(text)]
+    workflow = (folder / ".github/workflows/digest.yml").read_text()
+    main_job, _, keep_alive = workflow.partition("  keep-alive:")
+    steps = [block or line for block, line in STEPS.findall(main_job)]
     assert len(steps) == 4
-    call(folder, environ, "bash", "-n", "-c", "".join(STEPS.findall(keep_alive)[0]))
-    return "".join(call(folder, environ, "bash", "-e", "-c", step) for step in steps)
+    first_step_to_keep_alive = "".join(STEPS.findall(keep_alive)[0])
+    call(folder, environ, "bash", "-n", "-c", first_step_to_keep_alive)
+    outputs = [call(folder, environ, "bash", "-e", "-c", step) for step in steps]
+    return "".join(outputs)
 
 
 @pytest.mark.timeout(600)
@@ -82,44 +85,46 @@ def test_its_steps_send_a_first_digest_from_an_empty_repository_and_nothing_twic
             "DIGEST_TEST_CLOCK": world.arxiv.clock_url,
             "DIGEST_MAIL_CA_FILE": str(server.certificate),
         }
-        call(
-            mine, {**outside, "DIGEST_MAIL_PASSWORD": PASSWORD},
-            *(sys.executable, "-m", "digest", "init", "--start", "github", "--package", WHERE, "--no-input"),
-            *("--query", "ti:GPU", "--to", READER, "--smtp", add_login(server.url)),
-            *("--from", LOGIN, "--when", "weekdays at 09:00 Europe/Berlin"),
-        )  # fmt: skip
+        with_password = {**outside, "DIGEST_MAIL_PASSWORD": PASSWORD}
+        init = (sys.executable, "-m", "digest", "init")
+        start = ("--start", "github", "--package", WHERE, "--no-input")
+        query = ("--query", "ti:GPU", "--when", "weekdays at 09:00 Europe/Berlin")
+        mail = ("--to", READER, "--from", LOGIN, "--smtp", add_login(server.url))
+        call(mine, with_password, *init, *start, *query, *mail)
         # As it will be once an index has the package: the pin is the only line that a release
         # changes.
-        (mine / "requirements.txt").write_text(
-            f"preprint-digest=={Path(wheel).name.split('-')[1]}\n"
-        )
+        _, version, *_ = Path(wheel).name.split("-")
+        (mine / "requirements.txt").write_text(f"preprint-digest=={version}\n")
         begin = f"init -q -b main;remote add origin {origin};add .;commit -qm x;push -q origin main"
         for words in begin.split(";"):
             call(mine, IDENTITY, "git", *words.split())
         assert "secrets.env" not in call(mine, {}, "git", "ls-files")
-        secrets = dict(
-            line.split("=", 1) for line in (mine / "secrets.env").read_text().splitlines()[1:]
-        )
-        named = re.findall(
-            r"(\w+): \$\{\{ secrets\.\1 \}\}", (mine / ".github/workflows/digest.yml").read_text()
-        )
+        _, *secret_lines = (mine / "secrets.env").read_text().splitlines()
+        secrets = dict(line.split("=", 1) for line in secret_lines)
+        workflow = (mine / ".github/workflows/digest.yml").read_text()
+        named = re.findall(r"(\w+): \$\{\{ secrets\.\1 \}\}", workflow)
         assert sorted(named) == sorted(2 * [*secrets])
-        found = f"{Path(wheel).parent} {os.environ.get('PIP_FIND_LINKS', '')}"
-        path = f"{tmp_path / 'venv/bin'}:{os.environ['PATH']}"
+        others = os.environ.get("PIP_FIND_LINKS", "")
+        programs = tmp_path / "venv/bin"
+        usual_path = os.environ["PATH"]
         summary = tmp_path / "summary"
-        job = {"PIP_FIND_LINKS": found, "PATH": path, "GITHUB_STEP_SUMMARY": str(summary)}
-        job |= {"START_NEW": "", "GITHUB_ACTIONS": "true"}
-        seen = follow_workflow(origin, tmp_path / "first", {**outside, **secrets, **job})
+        job = {"START_NEW": "", "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+        job["PIP_FIND_LINKS"] = f"{Path(wheel).parent} {others}"
+        job["PATH"] = f"{programs}:{usual_path}"
+        environ = {**outside, **secrets, **job}
+        seen = follow_workflow(origin, tmp_path / "first", environ)
         assert [mail.recipients for mail in server.mails] == [(READER,)]
-        seen += follow_workflow(origin, tmp_path / "second", {**outside, **secrets, **job})
+        seen += follow_workflow(origin, tmp_path / "second", environ)
         assert len(server.mails) == 1
     assert "digest-state" in call(origin, {}, "git", "branch", "--list")
     seen += summary.read_text()
     assert seen.count("```\n") == 4
-    assert tomllib.loads((mine / "digest.toml").read_text())["to"] == "mailto:$READER"
+    config = tomllib.loads((mine / "digest.toml").read_text())
+    assert config["to"] == "mailto:$READER"
     hidden = (READER, LOGIN, PASSWORD, secrets["DIGEST_STORE_STATE_KEY"], "GPU")
     assert [text for text in hidden if text in seen] == []
 
 
 def add_login(url: str) -> str:
-    return url.replace("://", f"://{LOGIN.replace('@', '%40')}@")
+    login = LOGIN.replace("@", "%40")
+    return url.replace("://", f"://{login}@")

@@ -78,10 +78,11 @@ def own_url(make_empty: Callable[[], str]) -> str:
 def _emptied(url: str) -> Iterator[Callable[[], Store]]:
     store = open_store(url, create=True)
     tables = metadata.sorted_tables
+    always: dict[Any, Any] = {}
     with store.read() as conn:
-        always: dict[Any, Any] = {
-            table: [dict(row) for row in conn.execute(select(table)).mappings()] for table in tables
-        }
+        for table in tables:
+            rows = conn.execute(select(table)).mappings()
+            always[table] = [dict(row) for row in rows]
 
     wiping = [f"DELETE FROM {table.name}" for table in reversed(tables)]
     if store.dialect == "postgresql":  # SQLite counts anew by itself

@@ -30,7 +30,7 @@ from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, s
 
 
 def fill(store: Store) -> None:
-    """Store two digests, send one of their mails, leave one in doubt, and make up whatever else there is."""
+    """Store two digests, one mail of them sent and one in doubt, and whatever else there is."""
     store_digest(store, MAIL, SLACK, parts=2)
     with store.begin() as conn:
         first, second = claim_deliveries(conn, owner="worker", limit=2, now=MORNING)
@@ -86,9 +86,8 @@ def _make_up(column: Column[Any]) -> object:
 
 def all_rows(conn: Connection) -> dict[str, list[tuple[Any, ...]]]:
     """Return everything there is, by table."""
-    return {
-        table.name: [
-            tuple(row) for row in conn.execute(select(table).order_by(*table.primary_key.columns))
-        ]
-        for table in metadata.sorted_tables
-    }
+    found = {}
+    for table in metadata.sorted_tables:
+        in_order = select(table).order_by(*table.primary_key.columns)
+        found[table.name] = [tuple(row) for row in conn.execute(in_order)]
+    return found

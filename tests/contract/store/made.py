@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -48,17 +48,20 @@ SLACK = Destination(DestinationKind.SLACK, "#papers")
 FEED = Destination(DestinationKind.FEED)
 
 
-def make_paper(number: int = 1, version: int = 1, **changes: Any) -> Paper:  # noqa: ANN401 - any field of Paper
+def make_paper(
+    number: int = 1,
+    version: int = 1,
+    **changes: Any,  # noqa: ANN401 - any field of `Paper`
+) -> Paper:
     """Return a paper with something in every field."""
+    person = Author("Ada Müller", ("Turm University", "Lab 2"))
+    group = Author("The Crate Collaboration")
     paper = Paper(
         id=ArxivId(202611, number),
         version=version,
         title=f"Tail latency below $10^{{-3}}$ s, part {number}",
         abstract="First lines.\nSecond paragraph on caches.",
-        authors=(
-            Author("Ada Müller", ("Turm University", "Lab 2")),
-            Author("The Crate Collaboration"),
-        ),
+        authors=(person, group),
         categories=("cs.PF", "cs.DC"),
         published=NOW - 3 * DAY,
         updated=NOW - 2 * DAY,
@@ -81,15 +84,20 @@ def store_papers(
 ) -> tuple[StoredChange, ...]:
     """Store papers as changes of one kind, whatever was known of them before."""
     with store.begin() as conn:
-        known = load_known(conn, [paper.id for paper in papers])
-        changes = [
-            Change(kind, paper, known.get(paper.id), ("title",) if paper.id in known else ())
-            for paper in papers
-        ]
+        ids = [paper.id for paper in papers]
+        known = load_known(conn, ids)
+        changes = []
+        for paper in papers:
+            before = known.get(paper.id)
+            changed_fields = ("title",) if before else ()
+            changes.append(Change(kind, paper, before, changed_fields))
         return save_changes(conn, changes, content_hash, run_id=run_id, at=at)
 
 
-def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # noqa: ANN401 - any field of it
+def make_subscription(
+    name: str = "team",
+    **changes: Any,  # noqa: ANN401 - any field of `Subscription`
+) -> Subscription:
     """Return a subscription to the saved query `perf` by mail."""
     subscription = Subscription(
         name=name,
@@ -102,7 +110,10 @@ def make_subscription(name: str = "team", **changes: Any) -> Subscription:  # no
 
 @dataclass(frozen=True)
 class AlwaysDue:
-    """A schedule by which everything is due at one moment, and what changes its quiet hours an hour later."""
+    """A schedule by which everything is due at one moment.
+
+    What changes its quiet hours becomes due an hour later.
+    """
 
     moment: datetime
 
@@ -124,30 +135,39 @@ def subscribe(store: Store, *wanted: Subscription, at: datetime = NOW) -> dict[s
 
     Return their ids by name.
     """
-    names = {name for subscription in wanted for name in subscription.queries}
+    texts = {}
+    for subscription in wanted:
+        for name in subscription.queries:
+            text = f"all:{name}"
+            texts[name] = (text, text, "")
     with store.begin() as conn:
-        sync_queries(conn, {name: (f"all:{name}", f"all:{name}", "") for name in names}, FILE, at)
+        sync_queries(conn, texts, FILE, at)
         sync_subscriptions(conn, wanted, FILE, at, AlwaysDue(at + DAY))
         for subscription in wanted:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
                     confirm_by_operator(conn, destination.address, subscription.name, at)
-        rows = conn.execute(select(subscriptions_table.c.name, subscriptions_table.c.id))
+        names_and_ids = select(subscriptions_table.c.name, subscriptions_table.c.id)
+        rows = conn.execute(names_and_ids)
         return {row.name: row.id for row in rows}
 
 
 def store_match(
     store: Store,
-    chosen: dict[int, tuple[int, ...]],
+    chosen: Mapping[int, tuple[int, ...]],
     *,
     at: datetime = NOW,
     occasion: Occasion = Occasion.SCHEDULED,
 ) -> int:
     """Keep one match run that brings these changes to these subscriptions; return its id."""
+    ids: list[int] = []
+    for of_one in chosen.values():
+        ids += of_one
+    before_first = min(ids) - 1
+    last = max(ids)
     with store.begin() as conn:
-        ids = [id_ for of_one in chosen.values() for id_ in of_one]
         run_id = begin_match_run(
-            conn, from_change=min(ids) - 1, to_change=max(ids), at=at, occasion="poll"
+            conn, from_change=before_first, to_change=last, at=at, occasion="poll"
         )
         save_matches(conn, run_id, chosen, at=at, occasion=occasion)
         return run_id
@@ -160,20 +180,16 @@ def make_digest(
     changes: Sequence[StoredChange], *, slot: str = "2026-11-20", subscription: str = "team"
 ) -> Digest:
     """Return a digest of changes, with something in every field."""
-    entries = tuple(
-        DigestEntry(
-            kind=change.kind,
-            paper=change.paper,
-            label="v1 → v2",
-            queries=("perf",),
-            reasons=(
-                Reason("ti:tail", (Span(Field.TITLE, 0, 4), Span(Field.AUTHORS, 0, 3, 1)), "perf"),
-            ),
-            announced=change.announced,
-            change_id=change.id,
-            near=NearLibrary("Tails of queues"),
-        )
-        for change in changes
+    entries = tuple(make_entry(change) for change in changes)
+    count = len(entries)
+    group = Group("New", count, Form.TWO_SENTENCES, reasons=((BY_AUTHOR,),) * count)
+    coverage = Coverage(
+        NOW.date(),
+        is_complete=True,
+        compared=412,
+        matched=count,
+        checked_at=NOW,
+        source="harvest",
     )
     return Digest(
         subscription=subscription,
@@ -183,19 +199,27 @@ def make_digest(
         planned_at=MORNING,
         zone="Europe/Berlin",
         entries=entries,
-        groups=(
-            Group("New", len(entries), Form.TWO_SENTENCES, reasons=((BY_AUTHOR,),) * len(entries)),
-        ),
-        shown=len(entries),
+        groups=(group,),
+        shown=count,
         queries=(("perf", "all:perf"),),
-        coverage=Coverage(
-            NOW.date(),
-            is_complete=True,
-            compared=412,
-            matched=len(entries),
-            checked_at=NOW,
-            source="harvest",
-        ),
+        coverage=coverage,
+    )
+
+
+def make_entry(change: StoredChange) -> DigestEntry:
+    """Return a change as an entry of a digest, with a reason in its title and its authors."""
+    in_title = Span(Field.TITLE, 0, 4)
+    in_authors = Span(Field.AUTHORS, 0, 3, 1)
+    reason = Reason("ti:tail", (in_title, in_authors), "perf")
+    return DigestEntry(
+        kind=change.kind,
+        paper=change.paper,
+        label="v1 → v2",
+        queries=("perf",),
+        reasons=(reason,),
+        announced=change.announced,
+        change_id=change.id,
+        near=NearLibrary("Tails of queues"),
     )
 
 
@@ -203,10 +227,11 @@ def plan(
     destination: Destination = MAIL, parts: int = 1, *, key: str = "key"
 ) -> tuple[DeliveryPlan, ...]:
     """Return the plans of a digest's parts to one destination."""
-    return tuple(
-        DeliveryPlan(destination, part, parts, f"{key}-{destination}-{part}")
-        for part in range(parts)
-    )
+    plans = []
+    for part in range(parts):
+        part_key = f"{key}-{destination}-{part}"
+        plans.append(DeliveryPlan(destination, part, parts, part_key))
+    return tuple(plans)
 
 
 @dataclass(frozen=True)
@@ -229,25 +254,31 @@ def store_digest(
 ) -> Planned:
     """Store a subscription, a paper that matched it, and the digest of it with its deliveries."""
     ways = destinations or (MAIL,)
-    ids = subscribe(store, make_subscription(subscription, destinations=ways))
-    (change,) = store_papers(store, [make_paper(next_number(store))])
-    run_id = store_match(store, {ids[subscription]: (change.id,)})
-    plans = [one for way in ways for one in plan(way, parts, key=f"{subscription}-{slot}")]
+    wanted = make_subscription(subscription, destinations=ways)
+    subscription_id = subscribe(store, wanted)[subscription]
+    paper = make_paper(next_number(store))
+    (change,) = store_papers(store, [paper])
+    run_id = store_match(store, {subscription_id: (change.id,)})
+    key = f"{subscription}-{slot}"
+    plans: list[DeliveryPlan] = []
+    for way in ways:
+        plans += plan(way, parts, key=key)
     digest = make_digest([change], slot=slot, subscription=subscription)
     with store.begin() as conn:
-        digest_id = save_digest(conn, ids[subscription], digest, plans, consumed=[run_id], at=at)
+        digest_id = save_digest(conn, subscription_id, digest, plans, consumed=[run_id], at=at)
     assert digest_id is not None
-    return Planned(digest_id, ids[subscription])
+    return Planned(digest_id, subscription_id)
 
 
 @contextmanager
 def recording(store: Store) -> Iterator[list[str]]:
-    """Record every SQL statement a store executes while the block lasts, but for the modes of connections."""
+    """Record every SQL statement that a store executes while the block lasts, without PRAGMAs."""
     statements: list[str] = []
 
     def note(*call: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event
-        if not call[2].startswith("PRAGMA"):
-            statements.append(call[2])
+        statement = call[2]
+        if not statement.startswith("PRAGMA"):
+            statements.append(statement)
 
     event.listen(store.engine, "before_cursor_execute", note)
     yield statements
@@ -261,7 +292,8 @@ def next_number(store: Store) -> int:
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:
-    return Message("message/rfc822", text.encode(), "key", "digest.eml")
+    body = text.encode()
+    return Message("message/rfc822", body, "key", "digest.eml")
 
 
 def save_digest(
@@ -274,12 +306,13 @@ def save_digest(
     at: datetime,
 ) -> int | None:
     """Freeze one digest; return its number, None where its slot was taken."""
-    return save_digests(conn, [DigestDraft(subscription_id, digest, plans, consumed)], at=at).get(
-        subscription_id
-    )
+    draft = DigestDraft(subscription_id, digest, plans, consumed)
+    numbers = save_digests(conn, [draft], at=at)
+    return numbers.get(subscription_id)
 
 
 def states(store: Store) -> list[str]:
     """Return the state of each delivery, in the order of their ids."""
+    in_order = select(deliveries.c.state).order_by(deliveries.c.id)
     with store.read() as conn:
-        return list(conn.execute(select(deliveries.c.state).order_by(deliveries.c.id)).scalars())
+        return list(conn.execute(in_order).scalars())

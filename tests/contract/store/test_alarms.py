@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -57,54 +58,62 @@ def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
         return claim_alarms(conn, found, at)
 
 
-def tell(store: Store, *found: Alarm, at: datetime) -> list[str]:
+def report(store: Store, *found: Alarm, at: datetime) -> list[str]:
     """Keep what is amiss, and tell it; return the names."""
     claimed = keep(store, *found, at=at)
     with store.begin() as conn:
         for alarm in claimed:
             mark_notified(conn, alarm, at)
-    return [f"{alarm.name} over" if alarm.ended_at else alarm.name for alarm in claimed]
+    return [write_name(alarm) for alarm in claimed]
 
 
-def test_an_alarm_is_told_once_and_once_more_when_it_is_over(store: Store) -> None:
-    assert sorted(tell(store, LATE, STUCK, at=NOW)) == ["announcement", "outbox"]
-    assert tell(store, LATE, STUCK, at=NOW + 3 * DAY) == []
-    assert tell(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
-    assert tell(store, STUCK, at=NOW + 5 * DAY) == []
+def write_name(alarm: StoredAlarm) -> str:
+    return f"{alarm.name} over" if alarm.ended_at else alarm.name
+
+
+def test_an_alarm_is_reported_once_and_once_more_when_it_is_over(store: Store) -> None:
+    assert sorted(report(store, LATE, STUCK, at=NOW)) == ["announcement", "outbox"]
+    assert report(store, LATE, STUCK, at=NOW + 3 * DAY) == []
+    assert report(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
+    assert report(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
-        assert [alarm.name for alarm in load_stored_alarms(conn)] == ["outbox"]
+        (stored,) = load_stored_alarms(conn)
+    assert stored.name == "outbox"
 
 
-def test_what_one_process_tells_of_no_other_tells_until_that_had_its_time(store: Store) -> None:
+def test_what_one_process_reports_no_other_reports_until_that_had_its_time(store: Store) -> None:
     assert len(keep(store, LATE, at=NOW)) == 1
     assert keep(store, LATE, at=NOW + MINUTE) == []
     assert len(keep(store, LATE, at=NOW + CLAIM)) == 1, "it failed, or died"
 
 
-def test_what_is_over_before_anybody_was_told_is_forgotten(store: Store) -> None:
+def test_what_is_over_before_it_was_reported_is_forgotten(store: Store) -> None:
     keep(store, LATE, at=NOW)
     assert keep(store, at=NOW + HOUR) == []
 
 
-def test_what_comes_back_before_its_end_was_told_goes_on(store: Store) -> None:
-    tell(store, LATE, at=NOW)
+def test_what_comes_back_before_its_end_was_reported_goes_on(store: Store) -> None:
+    report(store, LATE, at=NOW)
     (over,) = keep(store, at=NOW + MINUTE)
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
         mark_notified(conn, over, NOW + HOUR)
-        assert [alarm.since for alarm in load_stored_alarms(conn)] == [NOW]
+        (stored,) = load_stored_alarms(conn)
+    assert stored.since == NOW
 
 
-def test_messages_that_fail_later_are_told_after_an_hour_and_their_end_is_not(store: Store) -> None:
+def test_messages_that_fail_later_are_reported_after_an_hour_and_their_end_is_not(
+    store: Store,
+) -> None:
     def fail(at: datetime) -> Alarm:
         return Alarm(AlarmName.FAILED, "the delivery failed", "Look.", at)
 
-    assert tell(store, fail(NOW), at=NOW) == ["failed"]
-    assert tell(store, fail(NOW + MINUTE), at=NOW + MINUTE) == []
-    assert tell(store, fail(NOW + MINUTE), at=NOW + 2 * HOUR) == ["failed"]
-    assert tell(store, fail(NOW + MINUTE), at=NOW + DAY) == []
-    assert tell(store, at=NOW + 2 * DAY) == []
-    assert tell(store, fail(NOW + 3 * DAY), at=NOW + 3 * DAY) == ["failed"]
+    assert report(store, fail(NOW), at=NOW) == ["failed"]
+    assert report(store, fail(NOW + MINUTE), at=NOW + MINUTE) == []
+    assert report(store, fail(NOW + MINUTE), at=NOW + 2 * HOUR) == ["failed"]
+    assert report(store, fail(NOW + MINUTE), at=NOW + DAY) == []
+    assert report(store, at=NOW + 2 * DAY) == []
+    assert report(store, fail(NOW + 3 * DAY), at=NOW + 3 * DAY) == ["failed"]
 
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
@@ -112,35 +121,31 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
         assert load_overdue_deliveries(conn, NOW) is None
         assert load_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
+    in_order = select(deliveries.c.id).order_by(deliveries.c.id)
     with store.begin() as conn:
-        ids = conn.execute(select(deliveries.c.id).order_by(deliveries.c.id)).scalars().all()
-        for number, (id_, state) in enumerate(
-            zip(ids, ("ready", "held", "sent", "dead"), strict=True)
-        ):
+        ids = conn.execute(in_order).scalars().all()
+        for number, state in enumerate(("ready", "held", "sent", "dead")):
             values = {
                 "state": state,
                 "created_at": NOW - number * HOUR,
                 "last_error": Said.plain(f"reason {number}"),
+                "ended_at": NOW if state in ("sent", "dead") else None,
             }
-            ended = NOW if state in ("sent", "dead") else None
-            conn.execute(
-                update(deliveries)
-                .where(deliveries.c.id == id_)
-                .values(values | {"ended_at": ended})
-            )
-        assert load_overdue_deliveries(conn, NOW + MINUTE) == Overdue(1, str(SLACK), NOW, ids[0])
+            delivery = update(deliveries).where(deliveries.c.id == ids[number])
+            conn.execute(delivery.values(values))
+        ready, held, _, dead = ids
+        overdue = load_overdue_deliveries(conn, NOW + MINUTE)
+        failed = load_failed_deliveries(conn, NOW - HOUR)
+        waiting = load_held_deliveries(conn)
         assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW - HOUR) == Overdue(
-            1, str(SLACK), NOW, ids[3], Said.plain("reason 3")
-        )
         assert load_failed_deliveries(conn, NOW) is None
-        held_since = NOW - HOUR
-        assert load_held_deliveries(conn) == Overdue(
-            1, str(SLACK), held_since, ids[1], Said.plain("reason 1")
-        )
+    place = str(SLACK)
+    assert overdue == Overdue(1, place, NOW, ready)
+    assert failed == Overdue(1, place, NOW, dead, Said.plain("reason 3"))
+    assert waiting == Overdue(1, place, NOW - HOUR, held, Said.plain("reason 1"))
 
 
-def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -> None:
+def test_parts_behind_one_that_is_held_are_reported_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
         (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
@@ -151,7 +156,8 @@ def test_parts_behind_one_that_is_held_are_told_of_with_it_alone(store: Store) -
         held = load_held_deliveries(conn)
         assert load_failed_deliveries(conn, MORNING - HOUR) is None
     assert held is not None
-    assert (held.number, held.delivery) == (1, first.id)
+    assert held.number == 1
+    assert held.delivery == first.id
 
 
 def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: Store) -> None:
@@ -179,13 +185,17 @@ def announce(
     at: datetime = EVENING,
     cadence: str = "on announcement",
 ) -> int:
-    """Store a subscription on announcement, whose turn has come, and a paper that waits for it; return its id."""
-    ids = subscribe(store, make_subscription(cadence=Cadence.parse(cadence)))
+    """Store a subscription on announcement, whose turn has come, and a paper that waits for it.
+
+    Return the subscription's id.
+    """
+    wanted = make_subscription(cadence=Cadence.parse(cadence))
+    key = subscribe(store, wanted)["team"]
     (change,) = store_papers(store, [make_paper()])
-    store_match(store, {ids["team"]: (change.id,)}, at=at)
+    store_match(store, {key: (change.id,)}, at=at)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=due_at))
-    return ids["team"]
+    return key
 
 
 def find_overdue(store: Store, before: datetime) -> Overdue | None:
@@ -193,7 +203,7 @@ def find_overdue(store: Store, before: datetime) -> Overdue | None:
         return load_overdue_digests(conn, before)
 
 
-def test_papers_that_wait_on_announcement_are_overdue_once_their_announcement_keeps_them_back_no_more(
+def test_papers_on_announcement_are_overdue_once_their_announcement_no_longer_holds_them_back(
     store: Store,
 ) -> None:
     announce(store, at=EVENING + 3 * HOUR)
@@ -208,15 +218,15 @@ def test_papers_that_wait_on_announcement_are_overdue_once_their_announcement_ke
 def test_papers_that_came_too_late_for_their_announcement_are_owed_by_the_next_ones_turn(
     store: Store,
 ) -> None:
-    announce(store, at=EVENING + 12 * HOUR, due_at=EVENING + DAY)
-    assert find_overdue(store, EVENING + DAY) is None
-    assert find_overdue(store, EVENING + DAY + 9 * HOUR) is None
-    assert find_overdue(store, alarm_moment(date(2026, 11, 19))) == Overdue(
-        1, "team", EVENING + DAY
-    )
+    next_evening = EVENING + DAY
+    announce(store, at=EVENING + 12 * HOUR, due_at=next_evening)
+    assert find_overdue(store, next_evening) is None
+    assert find_overdue(store, next_evening + 9 * HOUR) is None
+    next_morning = alarm_moment(date(2026, 11, 19))
+    assert find_overdue(store, next_morning) == Overdue(1, "team", next_evening)
 
 
-def test_what_is_told_at_once_is_overdue_by_the_moment_it_was_made_due(store: Store) -> None:
+def test_what_is_sent_at_once_is_overdue_from_the_moment_it_was_made_due(store: Store) -> None:
     announce(store, cadence="at once")
     assert find_overdue(store, EVENING) is None
     assert find_overdue(store, EVENING + MINUTE) == Overdue(1, "team", EVENING)
@@ -227,67 +237,64 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
     later = EVENING + 5 * DAY
     id_ = announce(store, cadence=cadence)
     assert find_overdue(store, later) is not None
-    for table, values in (
-        (subscriptions, {"state": "paused"}),
-        (subscriptions, {"state": "active", "next_due_at": later + HOUR}),
-        (subscriptions, {"next_due_at": None}),
-    ):
+    paused: dict[str, Any] = {"state": "paused"}
+    not_yet = {"state": "active", "next_due_at": later + HOUR}
+    never = {"next_due_at": None}
+    for values in (paused, not_yet, never):
         with store.begin() as conn:
-            conn.execute(update(table).values(values))
+            conn.execute(update(subscriptions).values(values))
         assert find_overdue(store, later) is None
+    of_team = update(subscriptions).where(subscriptions.c.id == id_)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING))
         save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
-        conn.execute(
-            update(subscriptions).where(subscriptions.c.id == id_).values(next_due_at=EVENING)
-        )
+        conn.execute(of_team.values(next_due_at=EVENING))
     assert find_overdue(store, later) is None
 
 
 def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_much_later(
     store: Store,
 ) -> None:
-    patient = Cadence.parse(
-        "daily at 08:00 UTC, at the latest 12:00"
-    )  # two and a half hours more than usual
-    subscribe(store, make_subscription("patient", cadence=patient), make_subscription("usual"))
+    # Two and a half hours more than usual.
+    until_noon = Cadence.parse("daily at 08:00 UTC, at the latest 12:00")
+    patient = make_subscription("patient", cadence=until_noon)
+    subscribe(store, patient, make_subscription("usual"))
     with store.read() as conn:
         early = load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
         late = load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
-    assert [(one.number, one.named, one.due_at) for one in (early, late)] == [
-        (1, "usual", NOW + DAY),
-        (2, "patient", NOW + DAY),
-    ]
+    assert (early.number, early.named) == (1, "usual")
+    assert (late.number, late.named) == (2, "patient")
+    assert early.due_at == late.due_at == NOW + DAY
 
 
 def test_a_first_digest_that_is_not_planned_is_overdue_though_its_subscription_has_no_turn_for_days(
     store: Store,
 ) -> None:
     weekly = Cadence.parse("mondays at 09:00 UTC")
-    ids = subscribe(
-        store,
-        make_subscription(cadence=weekly),
-        make_subscription("fed", destinations=(FEED,), cadence=weekly),
-    )
+    by_mail = make_subscription(cadence=weekly)
+    by_feed = make_subscription("fed", destinations=(FEED,), cadence=weekly)
+    ids = subscribe(store, by_mail, by_feed)
     (change,) = store_papers(store, [make_paper()])
-    store_match(
-        store, dict.fromkeys(ids.values(), (change.id,)), at=EVENING, occasion=Occasion.FIRST_DIGEST
-    )
+    matched = dict.fromkeys(ids.values(), (change.id,))
+    store_match(store, matched, at=EVENING, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING + 9 * DAY))
     assert find_overdue(store, EVENING) is None
     assert find_overdue(store, EVENING + MINUTE) == Overdue(1, "team", EVENING)
     later = EVENING + 2 * DAY
-    for held in ({"state": "paused"}, {"state": "active", "plan_after": 99}):
+    paused: dict[str, Any] = {"state": "paused"}
+    planned_later = {"state": "active", "plan_after": 99}
+    for held in (paused, planned_later):
         with store.begin() as conn:
             conn.execute(update(subscriptions).values(held))
         assert find_overdue(store, later) is None
 
 
 def test_a_first_digest_that_quiet_hours_held_back_is_late_from_their_end_on(store: Store) -> None:
-    ids = subscribe(store, make_subscription(quiet_hours=QuietHours.parse("00:00-07:00 UTC")))
+    night = QuietHours.parse("00:00-07:00 UTC")
+    ids = subscribe(store, make_subscription(quiet_hours=night))
     (change,) = store_papers(store, [make_paper()])
     store_match(store, {ids["team"]: (change.id,)}, at=EVENING, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:

@@ -53,13 +53,13 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
 
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
-    moments = [NOW - DAY, NOW, NOW + timedelta(seconds=1)]
-    store_papers(
-        store,
-        [make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)],
-    )
+    at_start = make_paper(1, published=NOW - DAY)
+    at_end = make_paper(2, published=NOW)
+    too_late = make_paper(3, published=NOW + timedelta(seconds=1))
+    store_papers(store, [at_start, at_end, too_late])
     with store.read() as conn:
-        assert [paper.id.number for paper in load_submitted(conn, NOW - DAY, NOW)] == [1, 2]
+        numbers = [paper.id.number for paper in load_submitted(conn, NOW - DAY, NOW)]
+    assert numbers == [1, 2]
 
 
 def test_papers_are_read_in_batches_to_the_last(
@@ -73,23 +73,20 @@ def test_papers_are_read_in_batches_to_the_last(
 
 
 def test_papers_are_found_by_their_announcement_and_else_by_submission(store: Store) -> None:
-    moments = [NOW - 9 * DAY, NOW - 9 * DAY, NOW - DAY, NOW - 8 * DAY]
-    papers_ = [
-        make_paper(number, published=moment) for number, moment in enumerate(moments, start=1)
-    ]
+    of_tuesday = make_paper(1, published=NOW - 9 * DAY)
+    of_monday = make_paper(2, published=NOW - 9 * DAY)
+    fresh = make_paper(3, published=NOW - DAY)
+    held_back = make_paper(4, published=NOW - 8 * DAY)
     gone = make_paper(5, published=NOW, is_withdrawn=True)
-    stored = store_papers(store, [*papers_, gone])
+    stored = store_papers(store, [of_tuesday, of_monday, fresh, held_back, gone])
+    days = {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY}
+    since = NOW - 2 * DAY
     with store.begin() as conn:
-        assign_announcements(
-            conn, {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY}
-        )
-        found, all_found = (
-            [(key, day, paper.id.number) for key, day, paper in rows]
-            for rows in (
-                load_announced(conn, TUESDAY, NOW - 2 * DAY),
-                load_announced(conn, TUESDAY, NOW - 2 * DAY, with_held_back=True),
-            )
-        )
+        assign_announcements(conn, days)
+        rows = load_announced(conn, TUESDAY, since)
+        found = [(key, day, paper.id.number) for key, day, paper in rows]
+        rows = load_announced(conn, TUESDAY, since, with_held_back=True)
+        all_found = [(key, day, paper.id.number) for key, day, paper in rows]
     assert found == [(stored[0].text_key, TUESDAY, 1), (stored[2].text_key, None, 3)]
     assert all_found == [*found, (stored[3].text_key, None, 4)]
 
@@ -97,14 +94,16 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
 def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None:
     store_papers(store, [make_paper(number) for number in (1, 2, 3)])
     with store.begin() as conn:
-        run_ids = [start_run(conn, source="harvest", at=NOW + days * DAY) for days in (0, 1)]
-    for number, run_id in zip((1, 2), run_ids, strict=True):
-        crossed = make_paper(number, categories=("cs.PF", "cs.DC", "cs.OS"))
-        store_papers(store, [crossed], kind=Kind.CROSS_LIST, run_id=run_id, at=NOW)
-    store_papers(
-        store, [make_paper(3, title="Another")], kind=Kind.METADATA, run_id=run_ids[1], at=NOW
-    )
+        first_run = start_run(conn, source="harvest", at=NOW)
+        second_run = start_run(conn, source="harvest", at=NOW + DAY)
+    crossed = ("cs.PF", "cs.DC", "cs.OS")
+    for number, run_id in ((1, first_run), (2, second_run)):
+        paper = make_paper(number, categories=crossed)
+        store_papers(store, [paper], kind=Kind.CROSS_LIST, run_id=run_id, at=NOW)
+    edited = make_paper(3, title="Another")
+    store_papers(store, [edited], kind=Kind.METADATA, run_id=second_run, at=NOW)
     with store.read() as conn:
         (change,) = load_cross_lists(conn, NOW)
         assert load_cross_lists(conn, NOW + DAY) == []
-    assert (change.paper.id.number, change.previous) == (2, make_paper(2))
+    assert change.paper.id.number == 2
+    assert change.previous == make_paper(2)

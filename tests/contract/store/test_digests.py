@@ -36,7 +36,8 @@ from tests.contract.store.made import (
 def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
     key = subscribe(store, make_subscription())["team"]
     found = store_papers(store, [make_paper(1), make_paper(2)])
-    run_id = store_match(store, {key: tuple(change.id for change in found)})
+    change_ids = tuple(change.id for change in found)
+    run_id = store_match(store, {key: change_ids})
     digest = make_digest(found)
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
@@ -53,15 +54,18 @@ def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_d
     (second,) = store_papers(store, [make_paper(1, version=2)], kind=Kind.REPLACEMENT)
     (third,) = store_papers(store, [make_paper(1, version=3)], kind=Kind.REPLACEMENT)
     run_id = store_match(store, {key: (second.id,)})
-    texts = [StoredText(change.paper, change.text_key) for change in (first, second, third)]
+    first_text, second_text, third_text = (
+        StoredText(change.paper, change.text_key) for change in (first, second, third)
+    )
     digest = make_digest([second])
-    sequel = Sequel(Kind.REPLACEMENT, NOW.date(), texts[1], texts[2])
-    entry = replace(digest.entries[0], before=texts[0], sequel=sequel)
+    sequel = Sequel(Kind.REPLACEMENT, NOW.date(), second_text, third_text)
+    entry = replace(digest.entries[0], before=first_text, sequel=sequel)
     digest = replace(digest, entries=(entry,), group_by=Grouping.QUERY)
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None
-        assert load_digest(conn, digest_id) == replace(digest, id=digest_id)
+        loaded = load_digest(conn, digest_id)
+    assert loaded == replace(digest, id=digest_id)
     assert second.previous_key == first.text_key, "what was stored before is known by its key"
 
 
@@ -69,7 +73,8 @@ def test_a_digest_stays_as_it_was_when_its_papers_change(store: Store) -> None:
     planned = store_digest(store)
     with store.read() as conn:
         before = load_digest(conn, planned.digest_id)
-    store_papers(store, [replace(before.entries[0].paper, title="Edited")])
+    edited = replace(before.entries[0].paper, title="Edited")
+    store_papers(store, [edited])
     with store.read() as conn:
         assert load_digest(conn, planned.digest_id) == before
 
@@ -90,56 +95,54 @@ def test_a_digest_its_deliveries_and_its_matches_are_one_decision(store: Store) 
 
 def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
+    key = planned.subscription_id
     (change,) = store_papers(store, [make_paper(77)])
-    run_id = store_match(store, {planned.subscription_id: (change.id,)})
+    run_id = store_match(store, {key: (change.id,)})
     again = make_digest([change], slot="2026-11-20")
+    plans = plan(key="again")
+    turn = TurnState(MORNING + DAY, "2026-11-20")
     with store.begin() as conn:
-        assert (
-            save_digest(
-                conn,
-                planned.subscription_id,
-                again,
-                plan(key="again"),
-                consumed=[run_id],
-                at=MORNING,
-            )
-            is None
-        )
-        store_slots(conn, {planned.subscription_id: TurnState(MORNING + DAY, "2026-11-20")})
+        digest_id = save_digest(conn, key, again, plans, consumed=[run_id], at=MORNING)
+        assert digest_id is None
+        store_slots(conn, {key: turn})
     with store.read() as conn:
-        assert [
-            row.match_run_id for row in load_pending_matches(conn, planned.subscription_id)
-        ] == [run_id]
-        assert len(conn.execute(select(deliveries)).all()) == 1
-        assert load_subscriptions(conn)[0].next_due_at == MORNING + DAY
+        (pending,) = load_pending_matches(conn, key)
+        (subscription,) = load_subscriptions(conn)
+    assert pending.match_run_id == run_id
+    assert subscription.next_due_at == MORNING + DAY
+    assert count_deliveries(store) == 1
+
+
+def count_deliveries(store: Store) -> int:
+    with store.read() as conn:
+        return len(conn.execute(select(deliveries)).all())
 
 
 def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
     with store.read() as conn:
         (row,) = load_feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
-        digest = replace(load_digest(conn, planned.digest_id), slot="2026-11-21")
+        first = load_digest(conn, planned.digest_id)
+    second = replace(first, slot="2026-11-21")
+    plans = plan(key="x")
+    taken = [row.match_run_id]
     with pytest.raises(StoreBusy), store.begin() as conn:
-        save_digest(
-            conn,
-            planned.subscription_id,
-            digest,
-            plan(key="x"),
-            consumed=[row.match_run_id],
-            at=MORNING,
-        )
+        save_digest(conn, planned.subscription_id, second, plans, consumed=taken, at=MORNING)
     with store.read() as conn:
-        assert conn.execute(select(digests_table.c.slot)).scalars().all() == ["2026-11-20"]
-        assert len(conn.execute(select(deliveries)).all()) == 1
+        slots = conn.execute(select(digests_table.c.slot)).scalars().all()
+    assert slots == ["2026-11-20"]
+    assert count_deliveries(store) == 1
 
 
 def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) -> None:
     key = subscribe(store, make_subscription())["team"]
+    quiet = make_digest([])
     with store.begin() as conn:
-        digest_id = save_digest(conn, key, make_digest([]), plan(), consumed=[], at=MORNING)
+        digest_id = save_digest(conn, key, quiet, plan(), consumed=[], at=MORNING)
         assert digest_id is not None
-        assert load_digest(conn, digest_id).entries == ()
-        assert len(conn.execute(select(deliveries)).all()) == 1
+        loaded = load_digest(conn, digest_id)
+    assert loaded.entries == ()
+    assert count_deliveries(store) == 1
 
 
 def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its_papers(
@@ -147,19 +150,17 @@ def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its
 ) -> None:
     planned = store_digest(store)
     key = planned.subscription_id
+    next_morning = MORNING + DAY
+    quiet = replace(make_digest([], slot="2026-11-21"), planned_at=next_morning)
+    plans = plan(key="quiet")
     with store.begin() as conn:
-        digest = replace(make_digest([], slot="2026-11-21"), planned_at=MORNING + DAY)
-        save_digest(conn, key, digest, plan(key="quiet"), consumed=[], at=MORNING + DAY)
+        save_digest(conn, key, quiet, plans, consumed=[], at=next_morning)
     with store.read() as conn:
-        had = load_earlier_digests(conn, {key: MORNING, 999: NOW})
-        assert [(one.planned_at, one.papers) for one in had[key]] == [
-            (MORNING, 1),
-            (MORNING + DAY, 0),
-        ]
-        assert {one.coverage.announcement for one in had[key]} == {NOW.date()}
-        assert [
-            one.papers for one in load_earlier_digests(conn, {key: MORNING + DAY, 999: NOW})[key]
-        ] == [0]
+        both = load_earlier_digests(conn, {key: MORNING, 999: NOW})[key]
+        (last,) = load_earlier_digests(conn, {key: next_morning, 999: NOW})[key]
+        assert [(one.planned_at, one.papers) for one in both] == [(MORNING, 1), (next_morning, 0)]
+        assert {one.coverage.announcement for one in both} == {NOW.date()}
+        assert last.papers == 0
         assert load_earlier_digests(conn, {key: MORNING + 2 * DAY}) == {}
         assert load_earlier_digests(conn, {}) == {}
 
@@ -170,7 +171,8 @@ def test_digests_are_listed_newest_first(store: Store) -> None:
     with store.read() as conn:
         listed = load_summaries(conn)
         assert load_summaries(conn, subscription_ids=[]) == []
-        assert load_summaries(conn, subscription_ids=[first.subscription_id], limit=1) == listed[:1]
+        of_team = load_summaries(conn, subscription_ids=[first.subscription_id], limit=1)
+    assert of_team == listed[:1]
     assert [found.id for found in listed] == [second.digest_id, first.digest_id]
     assert listed[1] == DigestSummary(
         first.digest_id,

@@ -52,14 +52,15 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
     assert sorted(met) == names
 
 
-def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_anything(
+def test_a_turn_has_the_rhythm_of_its_subscription_and_whether_it_excludes_anything(
     store: Store,
 ) -> None:
     told = make_subscription("told", quiet_hours=None)
     picky = make_subscription("picky", exclude=("cat:cs.CV",))
     subscribe(store, told, picky)
     with store.read() as conn:
-        first, second = sorted(load_due_slots(conn, NOW + DAY, 9), key=lambda turn: turn.name)
+        turns = list(load_due_slots(conn, NOW + DAY, 9))
+    first, second = sorted(turns, key=lambda turn: turn.name)
     assert second.timing == Timing(told.cadence, told.quiet_hours, told.when_empty)
     assert (first.excludes, second.excludes) == (True, False)
     assert first.group_key == second.group_key, "what is excluded does not decide over a turn"
@@ -70,12 +71,9 @@ def test_a_turn_tells_the_rhythm_of_its_subscription_and_whether_it_excludes_any
 
 def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
     both = make_subscription("both", destinations=(FEED, SLACK))
-    ids = subscribe(
-        store,
-        both,
-        make_subscription("feed", destinations=(FEED,)),
-        make_subscription("left", destinations=(MAIL,)),
-    )
+    by_feed = make_subscription("feed", destinations=(FEED,))
+    left = make_subscription("left", destinations=(MAIL,))
+    ids = subscribe(store, both, by_feed, left)
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, "left", how="link", at=NOW)
         assert find_sent(conn, ids.values()) == {ids["both"]}
@@ -83,13 +81,16 @@ def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
 
 
 def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None:
-    ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(9)))
+    teams = [make_subscription(f"team-{number}") for number in range(9)]
+    ids = subscribe(store, *teams)
+    next_turn = TurnState(NOW + 2 * DAY, "2026-11-20")
     with store.begin() as conn, recording(store) as statements:
-        store_slots(conn, dict.fromkeys(ids.values(), TurnState(NOW + 2 * DAY, "2026-11-20")))
-    assert len([statement for statement in statements if statement.startswith("UPDATE")]) == 1
+        store_slots(conn, dict.fromkeys(ids.values(), next_turn))
+    updates = [statement for statement in statements if statement.startswith("UPDATE")]
+    assert len(updates) == 1
     with store.read() as conn:
         taken = load_due_slots(conn, NOW + 2 * DAY, 99)
-    assert {turn.state for turn in taken} == {TurnState(NOW + 2 * DAY, "2026-11-20")}
+    assert {turn.state for turn in taken} == {next_turn}
     assert len(taken) == len(ids)
 
 
@@ -103,7 +104,8 @@ def _check(store: Store) -> None:
 def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(
     store: Store,
 ) -> None:
-    ids = subscribe(store, *(make_subscription(f"team-{number}") for number in range(50)))
+    teams = [make_subscription(f"team-{number}") for number in range(50)]
+    ids = subscribe(store, *teams)
     opened = TurnState(NOW + DAY, "2026-11-19", awaits_check=True, unchecked=(FAILED,))
     _check(store)
     with store.begin() as conn:

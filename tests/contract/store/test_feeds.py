@@ -26,40 +26,35 @@ def places(store: Store) -> list[SubscriptionFeed]:
 
 
 def test_feeds_are_listed_by_name_and_other_subscriptions_are_not(store: Store) -> None:
-    ids = subscribe(
-        store,
-        make_subscription("zebra", destinations=(MAIL, FEED)),
-        make_subscription("ant", destinations=(FEED,)),
-        make_subscription("mail-only"),
+    zebra = make_subscription("zebra", destinations=(MAIL, FEED))
+    ant = make_subscription("ant", destinations=(FEED,))
+    mail_only = make_subscription("mail-only")
+    ids = subscribe(store, zebra, ant, mail_only)
+    feed_of_ant = SubscriptionFeed(ids["ant"], "ant", "Ant", 0, is_open=True, excluded=NOTHING)
+    feed_of_zebra = SubscriptionFeed(
+        ids["zebra"], "zebra", "Zebra", 0, is_open=True, excluded=NOTHING
     )
-    assert places(store) == [
-        SubscriptionFeed(ids["ant"], "ant", "Ant", 0, is_open=True, excluded=NOTHING),
-        SubscriptionFeed(ids["zebra"], "zebra", "Zebra", 0, is_open=True, excluded=NOTHING),
-    ]
+    assert places(store) == [feed_of_ant, feed_of_zebra]
 
 
 def test_a_new_address_shows_as_a_new_generation_and_a_revoked_one_as_closed(store: Store) -> None:
-    (key,) = subscribe(store, make_subscription(destinations=(FEED,))).values()
+    key = subscribe(store, make_subscription(destinations=(FEED,)))["team"]
+    revoked = SubscriptionFeed(key, "team", "Team", 0, is_open=False, excluded=NOTHING)
+    renewed = SubscriptionFeed(key, "team", "Team", 1, is_open=True, excluded=NOTHING)
     with store.begin() as conn:
         revoke_feed(conn, key, NOW)
-    assert places(store) == [
-        SubscriptionFeed(key, "team", "Team", 0, is_open=False, excluded=NOTHING)
-    ]
+    assert places(store) == [revoked]
     with store.begin() as conn:
         bump_feed_generation(conn, key)
-    assert places(store) == [
-        SubscriptionFeed(key, "team", "Team", 1, is_open=True, excluded=NOTHING)
-    ]
+    assert places(store) == [renewed]
 
 
 def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(
     store: Store,
 ) -> None:
-    ids = subscribe(
-        store,
-        make_subscription("ended", destinations=(FEED,)),
-        make_subscription("unnamed", destinations=(MAIL, FEED)),
-    )
+    ended = make_subscription("ended", destinations=(FEED,))
+    unnamed = make_subscription("unnamed", destinations=(MAIL, FEED))
+    ids = subscribe(store, ended, unnamed)
     with store.begin() as conn:
         end_subscription(conn, ids["ended"], NOW)
     subscribe(store, make_subscription("unnamed"))
@@ -77,7 +72,8 @@ def test_the_newest_match_run_is_none_at_first_and_then_moves_on(store: Store) -
 
 
 def test_departures_name_what_one_destination_left_and_nothing_of_others(store: Store) -> None:
-    subscribe(store, make_subscription("one", destinations=(MAIL, SLACK)), make_subscription("two"))
+    one = make_subscription("one", destinations=(MAIL, SLACK))
+    subscribe(store, one, make_subscription("two"))
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, "one", how="one-click", at=NOW)
         save_unsubscription(conn, SLACK, EVERYTHING, how="operator", at=NOW)

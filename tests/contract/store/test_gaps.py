@@ -34,26 +34,28 @@ IDS = [ArxivId.parse(f"2611.1500{number}") for number in range(1, 5)]
 
 
 def store_paper(store: Store, id_: str, kind: Kind = Kind.NEW) -> None:
+    change = Change(kind, make_paper(id_))
     with store.begin() as conn:
-        save_changes(
-            conn, [Change(kind, make_paper(id_))], content_hash, run_id=1, at=NOW, as_of=NOW
-        )
+        save_changes(conn, [change], content_hash, run_id=1, at=NOW, as_of=NOW)
 
 
 def test_an_id_is_noted_once_however_often_it_is_missed(store: Store) -> None:
     with store.begin() as conn:
         assert save_gaps(conn, IDS[:2], NOW) == 2
         assert save_gaps(conn, IDS, NOW + DAY) == 2
-        assert [(gap.id, gap.missed_at, gap.asks) for gap in load_open_gaps(conn)][:1] == [
-            (IDS[0], NOW, 0)
-        ]
-        assert save_gaps(conn, [ArxivId.parse("math/0309136")], NOW) == 0, "old ids are not dense"
+        first, *_ = load_open_gaps(conn)
+        assert first.id == IDS[0]
+        assert first.missed_at == NOW
+        assert first.asks == 0
+        old_id = ArxivId.parse("math/0309136")
+        assert save_gaps(conn, [old_id], NOW) == 0, "old ids are not dense"
 
 
 def test_an_id_that_is_stored_after_all_is_found_also_when_it_was_given_up(store: Store) -> None:
     with store.begin() as conn:
         save_gaps(conn, IDS[:2], NOW)
-        give_up_gaps(conn, [(gap, "nobody knew it") for gap in load_open_gaps(conn)[:1]], NOW)
+        first, _ = load_open_gaps(conn)
+        give_up_gaps(conn, [(first, "nobody knew it")], NOW)
     store_paper(store, str(IDS[0]))
     store_paper(store, "1608.0001")
     with store.begin() as conn:
@@ -76,15 +78,16 @@ def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
         mark_gaps_asked(conn, [first, second], NOW + DAY)
         give_up_gaps(conn, [(first, "nobody knew it")], NOW + DAY)
         lines = {line.gap.id: line for line in load_gaps(conn)}
-    assert (lines[IDS[0]].state, lines[IDS[0]].reason) == ("given up", "nobody knew it")
-    assert (lines[IDS[1]].state, lines[IDS[1]].gap.asks, lines[IDS[1]].gap.asked_at) == (
-        "open",
-        1,
-        NOW + DAY,
-    )
+    given_up = lines[IDS[0]]
+    assert given_up.state == "given up"
+    assert given_up.reason == "nobody knew it"
+    asked = lines[IDS[1]]
+    assert asked.state == "open"
+    assert asked.gap.asks == 1
+    assert asked.gap.asked_at == NOW + DAY
 
 
-def test_numbers_are_told_of_the_latest_two_months(store: Store) -> None:
+def test_numbers_are_listed_of_the_latest_two_months(store: Store) -> None:
     for id_ in ("2609.00001", "2610.00007", "2611.15001", "2611.15002", "hep-th/9901001"):
         store_paper(store, id_)
     with store.read() as conn:
@@ -106,10 +109,13 @@ def test_the_newest_paper_is_known_with_the_day_it_was_touched(store: Store) -> 
     with store.read() as conn:
         assert load_newest_paper(conn) is None
     touched = replace(make_paper("2611.15003"), datestamp=NOW.date())
+    change = Change(Kind.NEW, touched)
     with store.begin() as conn:
-        save_changes(conn, [Change(Kind.NEW, touched)], content_hash, run_id=1, at=NOW, as_of=NOW)
+        save_changes(conn, [change], content_hash, run_id=1, at=NOW, as_of=NOW)
     store_paper(store, "2611.15002")
     with store.read() as conn:
         assert load_newest_paper(conn) == (touched.id, NOW.date())
         known = load_known(conn, [touched.id])[touched.id]
-    assert (known.as_of, known.paper.datestamp, known.earlier) == (NOW, NOW.date(), frozenset())
+    assert known.as_of == NOW
+    assert known.paper.datestamp == NOW.date()
+    assert known.earlier == frozenset()

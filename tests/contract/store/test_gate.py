@@ -82,15 +82,18 @@ def test_processes_at_once_never_come_too_close_nor_overlap(url: str) -> None:
         )
         for number in range(2)
     ]
-    lines = [
-        line for process in running for line in process.communicate(timeout=60)[0].splitlines()
-    ]
+    requests = []
+    tokens = set()
+    for process in running:
+        output, _ = process.communicate(timeout=60)
+        for line in output.splitlines():
+            token, begun_text, ended_text = line.split()
+            tokens.add(token)
+            requests.append((float(begun_text), float(ended_text)))
     assert [process.returncode for process in running] == [0, 0]
-    requests = sorted(
-        (float(begun), float(ended)) for _, begun, ended in (line.split() for line in lines)
-    )
     assert len(requests) == 6
-    assert len({line.split()[0] for line in lines}) == 6
+    assert len(tokens) == 6
+    requests.sort()
     for (_, ended), (begun, _) in itertools.pairwise(requests):
         assert begun - ended >= 0.1
 

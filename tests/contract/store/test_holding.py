@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
-from digest.model.messages import Delivery, DeliveryState, Receipt
+from digest.model.messages import Delivery, DeliveryPlan, DeliveryState, Receipt
 from digest.model.said import Said
 from digest.store import Store
 from digest.store.alarms import load_held_deliveries
@@ -116,17 +116,21 @@ def plan(
     at: datetime = MORNING,
     subscription: str = "team",
 ) -> None:
-    """Plan a digest of one of two subscriptions that go everywhere, for some of its destinations."""
+    """Plan a digest of one of two subscriptions that go everywhere, for some destinations."""
     slot = f"{at:%Y-%m-%d %H:%M}"
-    ids = subscribe(
-        store, *(make_subscription(one, destinations=EVERYWHERE) for one in ("team", "other"))
-    )
-    (change,) = store_papers(store, [make_paper(next_number(store))])
-    run_id = store_match(store, {ids[subscription]: (change.id,)})
-    plans = [one for way in ways for one in make_plans(way, parts, key=f"{subscription}-{slot}")]
+    team = make_subscription("team", destinations=EVERYWHERE)
+    other = make_subscription("other", destinations=EVERYWHERE)
+    subscription_id = subscribe(store, team, other)[subscription]
+    paper = make_paper(next_number(store))
+    (change,) = store_papers(store, [paper])
+    run_id = store_match(store, {subscription_id: (change.id,)})
+    key = f"{subscription}-{slot}"
+    plans: list[DeliveryPlan] = []
+    for way in ways:
+        plans += make_plans(way, parts, key=key)
     digest = make_digest([change], slot=slot, subscription=subscription)
     with store.begin() as conn:
-        save_digest(conn, ids[subscription], digest, plans, consumed=[run_id], at=at)
+        save_digest(conn, subscription_id, digest, plans, consumed=[run_id], at=at)
 
 
 def plan_days(store: Store, *days: int, to: Destination = SLACK, parts: int = 1) -> None:
@@ -277,7 +281,10 @@ def test_what_is_cancelled_or_whose_destination_is_taken_out_is_not_tried(store:
         assert cancel_delivery(conn, 1, at)
     subscribe(store, make_subscription(destinations=(SLACK,)), at=at)
     assert name(claim(store, at + PAUSE)) == [3]
-    assert [look(store)[id_][0] for id_ in (1, 2, 4)] == [S.SUPPRESSED] * 3
+    found = look(store)
+    for id_ in (1, 2, 4):
+        state, _ = found[id_]
+        assert state == S.SUPPRESSED
 
 
 @pytest.mark.parametrize("refusal", [Refusal.SETTINGS, None])
@@ -356,7 +363,7 @@ def test_a_probe_whose_process_dies_is_found_in_doubt_and_the_others_wait(store:
     assert send_all(store, at + DAY) == [1, 2]
 
 
-def test_of_two_that_look_at_the_same_moment_one_gets_the_probe(store: Store) -> None:
+def test_of_two_that_claim_at_the_same_moment_one_gets_the_probe(store: Store) -> None:
     plan_days(store, *range(4))
     at = MORNING + 4 * DAY
     refuse(store, only(claim(store, at)), now=at)
@@ -388,10 +395,9 @@ def test_what_is_held_since_a_moment_keeps_that_until_the_operator_sends_it(stor
     for at in (MORNING + PAUSE, MORNING + DAY):
         (probe,) = claim(store, at)
         refuse(store, probe, now=at)
+    in_order = select(deliveries.c.id, deliveries.c.held_at).order_by(deliveries.c.id)
     with store.begin() as conn:
-        rows = conn.execute(
-            select(deliveries.c.id, deliveries.c.held_at).order_by(deliveries.c.id)
-        ).all()
+        rows = conn.execute(in_order).all()
         assert [row.held_at for row in rows] == [MORNING, MORNING]
         retry_delivery(conn, 1, MORNING + DAY)
     (probe,) = claim(store, MORNING + DAY)
@@ -448,11 +454,10 @@ def test_what_was_held_long_is_given_up_with_all_that_was_held_as_long(store: St
         others = give_up_held(
             conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason=Said.plain("refused"), now=at
         )
-    assert sorted((one.destination.address, one.part) for one in others) == [
-        ("#lab", 0),
-        ("#lab", 1),
-    ]
-    assert [state for state, _ in look(store).values()] == [S.DEAD, S.DEAD, S.DEAD, S.DEAD, S.READY]
+    given_up = sorted((one.destination.address, one.part) for one in others)
+    assert given_up == [("#lab", 0), ("#lab", 1)]
+    states = [state for state, _ in look(store).values()]
+    assert states == [S.DEAD, S.DEAD, S.DEAD, S.DEAD, S.READY]
     assert name(claim(store, at)) == [5]
 
 

@@ -34,7 +34,7 @@ def asks(store: Store, now: datetime = NOW) -> bool:
 def make_waiting(
     store: Store, *destinations: Destination, occasion: Occasion = Occasion.SCHEDULED
 ) -> int:
-    """Store a subscription whose match is in no digest, and that waits for no turn; return its id."""
+    """Store a subscription that waits for no turn, its match in no digest; return its id."""
     ids = subscribe(store, make_subscription(destinations=destinations))
     (change,) = store_papers(store, [make_paper()])
     store_match(store, {ids["team"]: (change.id,)}, occasion=occasion)

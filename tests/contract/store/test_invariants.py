@@ -15,13 +15,23 @@ CREATE UNIQUE INDEX free_id ON {0} (id);"""
 """A table without its constraints, as a damaged file may have it."""
 
 BREAKERS = {
-    "a match is in a digest of its own subscription": "UPDATE matches SET digest_id = 3 - digest_id",
+    "a match is in a digest of its own subscription": (
+        "UPDATE matches SET digest_id = 3 - digest_id"
+    ),
     "a digest with papers comes from matches": "UPDATE matches SET digest_id = NULL",
-    "a digest has no more papers than were matched for it": "UPDATE digests SET papers = 9 WHERE id = 1",
-    "a slot has one digest": f"{_FREE.format('digests')} UPDATE digests SET subscription_id = 1, slot = 'one'",
-    "a part goes to a destination once": f"{_FREE.format('deliveries')} UPDATE deliveries SET part = 0",
+    "a digest has no more papers than were matched for it": (
+        "UPDATE digests SET papers = 9 WHERE id = 1"
+    ),
+    "a slot has one digest": (
+        f"{_FREE.format('digests')} UPDATE digests SET subscription_id = 1, slot = 'one'"
+    ),
+    "a part goes to a destination once": (
+        f"{_FREE.format('deliveries')} UPDATE deliveries SET part = 0"
+    ),
     "all parts of a digest are there": "UPDATE deliveries SET parts = 3 WHERE id = 1",
-    "a part is sent after those before it": "UPDATE deliveries SET state = 'sent' WHERE part AND id > 2",
+    "a part is sent after those before it": (
+        "UPDATE deliveries SET state = 'sent' WHERE part AND id > 2"
+    ),
     "a delivery has a known state": "UPDATE deliveries SET state = 'lost' WHERE id = 1",
     "a delivery has a time of its end once it has ended": "UPDATE deliveries SET ended_at = NULL",
     "a claim on a delivery has an end": "UPDATE deliveries SET state = 'claimed'",
@@ -30,13 +40,20 @@ BREAKERS = {
     "what may have been sent is kept": "UPDATE deliveries SET body = NULL, media_type = NULL",
     "only what is being sent has an open attempt": "UPDATE attempts SET ended_at = NULL",
     "nothing was sent to a destination that had unsubscribed": """INSERT INTO suppressions
-        SELECT destination, '', 'page', '2020-01-01 00:00:00.000000' FROM deliveries WHERE id = 1""",
+        SELECT destination, '', 'page', '2020-01-01 00:00:00.000000'
+        FROM deliveries WHERE id = 1""",
     "no change is numbered beyond the counter": "UPDATE marks SET value = 1",
     "nothing is matched that is not stored": "UPDATE marks SET value = 3 WHERE name = 'matched'",
     "every change is matched once": "UPDATE match_runs SET from_change = 0",
-    "matching has come as far as its mark says": "UPDATE marks SET value = 1 WHERE name = 'matched'",
-    "a change belongs to the paper whose version it brought": "UPDATE changes SET paper_id = 3 - paper_id",
-    "a paper's latest version is its own": "UPDATE papers SET latest_version_id = 3 - latest_version_id",
+    "matching has come as far as its mark says": (
+        "UPDATE marks SET value = 1 WHERE name = 'matched'"
+    ),
+    "a change belongs to the paper whose version it brought": (
+        "UPDATE changes SET paper_id = 3 - paper_id"
+    ),
+    "a paper's latest version is its own": (
+        "UPDATE papers SET latest_version_id = 3 - latest_version_id"
+    ),
     "a source is checked as far as a complete run went": "UPDATE poll_runs SET outcome = 'failed'",
     "no source is checked beyond its last run": "UPDATE cursors SET last_complete_run_id = 2",
     "a saved query has one text at a time": """INSERT INTO query_revisions

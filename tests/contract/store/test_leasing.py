@@ -1,4 +1,4 @@
-"""Claims in hand: kept by signs of life, given up in time, and never sent under once they were lost."""
+"""Claims in hand: kept by signs of life, given up in time, never used once they were lost."""
 
 from __future__ import annotations
 

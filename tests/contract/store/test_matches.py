@@ -46,8 +46,11 @@ from tests.contract.store.made import (
 @pytest.fixture
 def found(store: Store) -> tuple[StoredChange, ...]:
     """Four changes about three papers: the last is a new version of the first."""
-    first = store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
-    return (*first, *store_papers(store, [make_paper(1, version=2)], kind=Kind.REPLACEMENT))
+    papers = [make_paper(number) for number in (1, 2, 3)]
+    changes = store_papers(store, papers)
+    new_version = make_paper(1, version=2)
+    replacements = store_papers(store, [new_version], kind=Kind.REPLACEMENT)
+    return (*changes, *replacements)
 
 
 def ids(found: tuple[StoredChange, ...], *positions: int) -> tuple[int, ...]:
@@ -57,15 +60,10 @@ def ids(found: tuple[StoredChange, ...], *positions: int) -> tuple[int, ...]:
 def digest_of(
     store: Store, subscription_id: int, found: tuple[StoredChange, ...], run_id: int, slot: str
 ) -> int:
+    digest = make_digest(found, slot=slot)
+    plans = plan(key=slot)
     with store.begin() as conn:
-        digest_id = save_digest(
-            conn,
-            subscription_id,
-            make_digest(found, slot=slot),
-            plan(key=slot),
-            consumed=[run_id],
-            at=MORNING,
-        )
+        digest_id = save_digest(conn, subscription_id, digest, plans, consumed=[run_id], at=MORNING)
     assert digest_id is not None
     return digest_id
 
@@ -83,19 +81,21 @@ def test_matches_wait_oldest_first_until_a_digest_takes_them(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]
+    three = ids(found, 0, 2, 3)
+    one = ids(found, 1)
     first = store_match(store, {key: ids(found, 2, 0, 3)})
-    second = store_match(store, {key: ids(found, 1)}, at=NOW + DAY)
+    second = store_match(store, {key: one}, at=NOW + DAY)
     with store.read() as conn:
         rows = load_pending_matches(conn, key)
         assert load_pending_matches(conn, key, plan_after=first) == rows[1:]
-    assert rows == [
-        MatchRow(first, Occasion.SCHEDULED, ids(found, 0, 2, 3), 2, NOW, None, ids(found, 0, 2, 3)),
-        MatchRow(second, Occasion.SCHEDULED, ids(found, 1), 1, NOW + DAY, None, ids(found, 1)),
-    ]
+    oldest = MatchRow(first, Occasion.SCHEDULED, three, 2, NOW, None, three)
+    newest = MatchRow(second, Occasion.SCHEDULED, one, 1, NOW + DAY, None, one)
+    assert rows == [oldest, newest]
     digest_id = digest_of(store, key, found[:1], first, "2026-11-20")
     with store.read() as conn:
-        assert [row.match_run_id for row in load_pending_matches(conn, key)] == [second]
+        pending = load_pending_matches(conn, key)
         feed = load_feed_matches(conn, key, span=DAY, at_least=0)
+    assert [row.match_run_id for row in pending] == [second]
     assert [(row.match_run_id, row.digest_id) for row in feed] == [
         (second, None),
         (first, digest_id),
@@ -106,8 +106,10 @@ def test_a_feed_reaches_back_for_a_time_and_for_a_number_of_papers_whichever_is_
     store: Store, found: tuple[StoredChange, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("digest.store.matches._FEED_ROWS", 2)
-    key = subscribe(store, make_subscription(destinations=(FEED,)))["team"]
-    runs = [store_match(store, {key: ids(found, 0)}, at=NOW + day * DAY) for day in range(5)]
+    by_feed = make_subscription(destinations=(FEED,))
+    key = subscribe(store, by_feed)["team"]
+    matched = {key: ids(found, 0)}
+    runs = [store_match(store, matched, at=NOW + day * DAY) for day in range(5)]
 
     def feed(days: int, at_least: int) -> list[int]:
         with store.read() as conn:
@@ -134,16 +136,22 @@ def test_what_was_matched_or_sent_before_is_known_by_subscription(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     keys = subscribe(store, make_subscription("team"), make_subscription("other"))
-    first = store_match(store, {keys["team"]: ids(found, 0, 1), keys["other"]: ids(found, 2)})
-    store_match(store, {keys["team"]: ids(found, 3)})
-    digest_of(store, keys["team"], found[:2], first, "2026-11-20")
+    team = keys["team"]
+    other = keys["other"]
+    first = store_match(store, {team: ids(found, 0, 1), other: ids(found, 2)})
+    store_match(store, {team: ids(found, 3)})
+    digest_of(store, team, found[:2], first, "2026-11-20")
     every = ids(found, 0, 1, 2, 3)
+    last = ids(found, 3)
     with store.read() as conn:
-        assert load_seen_changes(conn, keys["team"], every) == set(ids(found, 0, 1, 3))
-        assert load_seen_changes(conn, keys["team"], every, in_digest=True) == set(ids(found, 0, 1))
-        assert load_seen_changes(conn, keys["team"], ids(found, 3)) == set(ids(found, 3))
-        assert load_seen_changes(conn, keys["other"], every) == set(ids(found, 2))
-        assert load_seen_changes(conn, keys["other"], []) == set()
+        matched = load_seen_changes(conn, team, every)
+        sent = load_seen_changes(conn, team, every, in_digest=True)
+        assert load_seen_changes(conn, team, last) == set(last)
+        matched_for_other = load_seen_changes(conn, other, every)
+        assert load_seen_changes(conn, other, []) == set()
+    assert matched == set(ids(found, 0, 1, 3))
+    assert sent == set(ids(found, 0, 1))
+    assert matched_for_other == set(ids(found, 2))
 
 
 def test_the_highest_version_a_reader_had_is_known_by_paper(
@@ -155,13 +163,13 @@ def test_the_highest_version_a_reader_had_is_known_by_paper(
     second = store_match(store, {key: ids(found, 3)})
     digest_of(store, key, found[:2], first, "2026-11-20")
     with store.read() as conn:
-        assert load_seen_versions(conn, key, papers) == {
-            change.paper_key: Seen(1, change.text_key) for change in found[:2]
-        }
+        seen = load_seen_versions(conn, key, papers)
         assert load_seen_versions(conn, key, []) == {}
+    assert seen == {change.paper_key: Seen(1, change.text_key) for change in found[:2]}
     digest_of(store, key, found[3:], second, "2026-11-21")
     with store.read() as conn:
-        assert load_seen_versions(conn, key, papers)[papers[0]] == Seen(2, found[3].text_key)
+        seen = load_seen_versions(conn, key, papers)
+    assert seen[papers[0]] == Seen(2, found[3].text_key)
 
 
 def test_a_first_digest_is_given_once_by_one_process(store: Store) -> None:
@@ -181,21 +189,19 @@ def test_a_query_that_cannot_be_read_keeps_its_first_digest_for_later(store: Sto
         sync_queries(conn, {"perf": ("all:(", "", "not closed")}, FILE, NOW)
         assert load_first_digests(conn) == []
         sync_queries(conn, {"perf": ("all:x", "all:x", "")}, FILE, NOW)
-        assert [look.revision.text for look in load_first_digests(conn)] == ["all:x"]
+        (look,) = load_first_digests(conn)
+    assert look.revision.text == "all:x"
 
 
 def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
-    keys = subscribe(
-        store,
-        make_subscription("mail", destinations=(MAIL,)),
-        make_subscription("feed", destinations=(FEED,)),
-        make_subscription("paused", destinations=(MAIL,)),
-    )
-    run_id = store_match(
-        store, dict.fromkeys(keys.values(), ids(found, 0)), occasion=Occasion.FIRST_DIGEST
-    )
+    by_mail = make_subscription("mail", destinations=(MAIL,))
+    by_feed = make_subscription("feed", destinations=(FEED,))
+    paused = make_subscription("paused", destinations=(MAIL,))
+    keys = subscribe(store, by_mail, by_feed, paused)
+    matched = dict.fromkeys(keys.values(), ids(found, 0))
+    run_id = store_match(store, matched, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
         pause_subscription(conn, keys["paused"], None)
         assert load_unplanned_first_digests(conn) == [keys["mail"]]
@@ -217,7 +223,10 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
             "ix_subscription_queries_first_digest",
         ),
         (
-            f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready' ORDER BY not_before",
+            (
+                f"SELECT id FROM deliveries WHERE {ACTIVE_DELIVERY} AND state = 'ready'"
+                " ORDER BY not_before"
+            ),
             "ix_deliveries_active",
         ),
         (
@@ -229,51 +238,58 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
 def test_what_every_tick_asks_for_is_found_by_an_index(
     store: Store, statement: str, index: str
 ) -> None:
+    explanation = text(f"EXPLAIN QUERY PLAN {statement}")
     with store.read() as conn:
-        steps = [row.detail for row in conn.execute(text(f"EXPLAIN QUERY PLAN {statement}"))]
+        steps = [row.detail for row in conn.execute(explanation)]
     assert any(index in step for step in steps)
     assert not any("TEMP B-TREE" in step for step in steps)
 
 
-def test_what_was_told_elsewhere_is_parted_from_what_was_not(
+def test_what_was_sent_elsewhere_is_split_from_what_was_not(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]
-    mixed = store_match(store, {key: ids(found, 0, 1, 3)})
+    three = ids(found, 0, 1, 3)
+    sent_elsewhere = ids(found, 0, 3)
+    mixed = store_match(store, {key: three})
     wholly = store_match(store, {key: ids(found, 0)})
     untouched = store_match(store, {key: ids(found, 1)})
     with store.begin() as conn:
-        matched_once = [
-            one for one in load_violations(conn) if one.name == "every change is matched once"
-        ]
-        told = split_sent(conn, key, ids(found, 0, 3), load_pending_matches(conn, key))
+        violations = load_violations(conn)
+        matched_once = [one for one in violations if one.name == "every change is matched once"]
+        pending = load_pending_matches(conn, key)
+        told = split_sent(conn, key, sent_elsewhere, pending)
         every = {row.match_run_id: row for row in load_pending_matches(conn, key)}
-        assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
-        assert sorted(every[run].changes for run in told) == [ids(found, 0), ids(found, 0, 3)]
-        assert (every[mixed].changes, every[mixed].papers) == (ids(found, 1), 1)
-        assert every[untouched].changes == ids(found, 1)
-        (beside,) = {*told} - {wholly}
-        assert every[mixed].brought == every[beside].brought == ids(found, 0, 1, 3)
-        assert {row.matched_at for row in every.values()} == {NOW}
-        assert load_seen_changes(conn, key, ids(found, 0, 1, 3)) == set(ids(found, 0, 1, 3))
+        assert load_seen_changes(conn, key, three) == set(three)
         assert set(matched_once) <= set(load_violations(conn))
+    assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
+    assert sorted(every[run].changes for run in told) == [ids(found, 0), sent_elsewhere]
+    rest = every[mixed]
+    assert rest.changes == ids(found, 1)
+    assert rest.papers == 1
+    assert every[untouched].changes == ids(found, 1)
+    (beside,) = {*told} - {wholly}
+    assert rest.brought == every[beside].brought == three
+    assert {row.matched_at for row in every.values()} == {NOW}
 
 
-def test_what_is_let_go_waits_no_longer_and_what_was_told_stays(
+def test_what_is_dropped_waits_no_longer_and_what_was_sent_stays(
     store: Store, found: tuple[StoredChange, ...]
 ) -> None:
     key = subscribe(store, make_subscription())["team"]
     told = store_match(store, {key: ids(found, 0)})
     digest_of(store, key, found[:1], told, "2026-11-19")
-    waiting = [
-        store_match(store, {key: ids(found, 0, 1, 3)}),
-        store_match(store, {key: ids(found, 0)}),
-    ]
+    three = ids(found, 0, 1, 3)
+    waiting = store_match(store, {key: three})
+    store_match(store, {key: ids(found, 0)})
     with store.begin() as conn:
         rows = load_pending_matches(conn, key)
         drop_matches(conn, key, ids(found, 0, 3), rows)
         (kept,) = load_pending_matches(conn, key)
-        assert (kept.match_run_id, kept.changes, kept.papers) == (waiting[0], ids(found, 1), 1)
-        assert kept.brought == ids(found, 0, 1, 3)
         every = load_feed_matches(conn, key, span=9 * DAY, at_least=1)
-        assert {row.match_run_id: row.changes for row in every}[told] == ids(found, 0)
+    assert kept.match_run_id == waiting
+    assert kept.changes == ids(found, 1)
+    assert kept.papers == 1
+    assert kept.brought == three
+    changes = {row.match_run_id: row.changes for row in every}
+    assert changes[told] == ids(found, 0)

@@ -1,4 +1,4 @@
-"""What is found is matched once, whoever else matches or edits saved queries while the answer is worked out."""
+"""What is found is matched once, even if others match or edit saved queries at the same time."""
 
 from __future__ import annotations
 
@@ -67,11 +67,14 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
     return looked_at
 
 
-def list_told(store: Store) -> list[int]:
+def list_matched(store: Store) -> list[int]:
     """Return the changes that were matched for any subscription, as often as they were."""
     with store.read() as conn:
-        rows = conn.execute(select(matches.c.changes).order_by(matches.c.match_run_id)).scalars()
-        return [id_ for packed in rows for id_ in unpack(packed)]
+        in_order = select(matches.c.changes).order_by(matches.c.match_run_id)
+        matched: list[int] = []
+        for packed in conn.execute(in_order).scalars():
+            matched += unpack(packed)
+        return matched
 
 
 def test_who_finds_everything_matched_meanwhile_keeps_nothing(
@@ -81,7 +84,7 @@ def test_who_finds_everything_matched_meanwhile_keeps_nothing(
     looked_at = interrupt(monkeypatch, lambda: match(site, first_digests=False))
     assert match(site, first_digests=False).changes == 0
     assert looked_at == [2, 2]
-    assert list_told(site.store) == [change.id for change in found]
+    assert list_matched(site.store) == [change.id for change in found]
     with site.store.read() as conn:
         assert load_mark(conn, MATCHED) == found[-1].id
         assert len(conn.execute(select(match_runs)).all()) == 1
@@ -99,7 +102,7 @@ def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(
     looked_at = interrupt(monkeypatch, edit)
     assert match(site, first_digests=False).changes == 2
     assert looked_at == [2, 2]
-    assert list_told(site.store) == [found[1].id]
+    assert list_matched(site.store) == [found[1].id]
 
 
 def test_an_edit_while_matches_are_kept_waits_for_them(
@@ -122,7 +125,7 @@ def test_an_edit_while_matches_are_kept_waits_for_them(
     monkeypatch.setattr("digest.match.step.load_followers", keep)
     assert match(site, first_digests=False).changes == 1
     editing.join(30)
-    assert list_told(site.store) == [found.id]
+    assert list_matched(site.store) == [found.id]
     with site.store.read() as conn:
         assert [(one.text, one.active_from_change) for one in active_revisions(conn)] == [
             ("ti:clocks", found.id)
@@ -141,7 +144,7 @@ def test_a_query_saved_meanwhile_is_held_against_all_that_was_not_matched(
 
     interrupt(monkeypatch, save)
     assert match(site, first_digests=False).by_query == {"tail": 1, "other": 1}
-    assert list_told(site.store) == [found.id]
+    assert list_matched(site.store) == [found.id]
 
 
 def test_what_is_found_meanwhile_comes_next(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +152,7 @@ def test_what_is_found_meanwhile_comes_next(site: Site, monkeypatch: pytest.Monk
     looked_at = interrupt(monkeypatch, lambda: store_papers(site.store, [make_paper(2)]))
     assert match(site, first_digests=False).changes == 2
     assert looked_at == [1, 1]
-    assert list_told(site.store) == [first[0].id, first[0].id + 1]
+    assert list_matched(site.store) == [first[0].id, first[0].id + 1]
 
 
 def test_others_write_while_matches_are_worked_out(

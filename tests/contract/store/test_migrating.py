@@ -215,19 +215,16 @@ def read_words(conn: Connection, table: str, name: str) -> list[str]:
 
 
 def test_indexes_are_partial_in_the_database_where_the_code_says_so(store: Store) -> None:
-    partial = {
-        index.name
-        for table in metadata.tables.values()
-        for index in table.indexes
-        if "where" in index.info
-    }
+    partial = set()
+    for table in metadata.tables.values():
+        partial |= {index.name for index in table.indexes if "where" in index.info}
+    found = set()
+    option = f"{store.dialect}_where"
     with store.read() as conn:
-        found = {
-            index["name"]
-            for name in metadata.tables
-            for index in inspect(conn).get_indexes(name)
-            if f"{store.dialect}_where" in index.get("dialect_options", {})
-        }
+        for name in metadata.tables:
+            for index in inspect(conn).get_indexes(name):
+                if option in index.get("dialect_options", {}):
+                    found.add(index["name"])
     assert partial == found != set()
 
 
@@ -235,7 +232,8 @@ def test_postgresql_keeps_messages_as_they_are(store: Store) -> None:
     if store.dialect != "postgresql":
         return
     kept = text(
-        "SELECT attstorage FROM pg_attribute WHERE attrelid = 'deliveries'::regclass AND attname = 'body'"
+        "SELECT attstorage FROM pg_attribute"
+        " WHERE attrelid = 'deliveries'::regclass AND attname = 'body'"
     )
     with store.read() as conn:
         assert conn.execute(kept).scalar() in {"e", b"e"}, "external: not compressed"

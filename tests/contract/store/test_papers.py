@@ -38,9 +38,8 @@ def test_a_paper_comes_back_as_it_went_in(store: Store) -> None:
 
 
 def test_moments_come_back_in_utc_whatever_their_zone_was(store: Store) -> None:
-    submitted = datetime(
-        2026, 3, 29, 2, 30, 15, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30))
-    )
+    india = timezone(timedelta(hours=5, minutes=30))
+    submitted = datetime(2026, 3, 29, 2, 30, 15, 123456, tzinfo=india)
     store_papers(store, [make_paper(published=submitted)])
     with store.read() as conn:
         known = load_paper(conn, make_paper().id)
@@ -50,8 +49,9 @@ def test_moments_come_back_in_utc_whatever_their_zone_was(store: Store) -> None:
 
 
 def test_a_moment_without_a_zone_is_refused(store: Store) -> None:
+    without_zone = datetime(2026, 11, 20, 8, 0)  # noqa: DTZ001 - the point
     with pytest.raises(StatementError, match="has no time zone"):
-        store_papers(store, [make_paper(updated=datetime(2026, 11, 20, 8, 0))])  # noqa: DTZ001 - the point
+        store_papers(store, [make_paper(updated=without_zone)])
 
 
 def test_old_style_ids_and_empty_fields_come_back_too(store: Store) -> None:
@@ -120,7 +120,8 @@ def test_a_rolled_back_page_leaves_no_trace(store: Store) -> None:
     with suppress(RuntimeError), store.begin() as conn:
         save_changes(conn, [Change(Kind.NEW, make_paper())], content_hash, run_id=1, at=NOW)
         raise RuntimeError
-    assert [_count(store, table) for table in (papers, versions, changes)] == [0, 0, 0]
+    for table in (papers, versions, changes):
+        assert _count(store, table) == 0
     (change,) = store_papers(store, [make_paper()])
     assert change.id == 1
 
@@ -173,8 +174,9 @@ def test_a_page_costs_as_many_statements_as_one_paper(store: Store) -> None:
     with recording(store) as for_many:
         store_papers(store, [make_paper(number) for number in range(2, 302)])
     assert len(for_many) == len(for_one)
+    ids = [ArxivId(202611, number) for number in range(400)]
     with store.read() as conn:
-        assert len(load_known(conn, [ArxivId(202611, number) for number in range(400)])) == 301
+        assert len(load_known(conn, ids)) == 301
 
 
 def _count(store: Store, table: Table) -> int:

@@ -43,22 +43,26 @@ def keep(
     """Store the digest of a day, with papers or without; return its number."""
     ids = subscribe(store, make_subscription("team"), make_subscription("other"))
     changes = store_papers(store, papers)
-    runs = [store_match(store, {ids[name]: tuple(one.id for one in changes)})] if changes else []
+    key = ids[name]
+    runs = []
+    if changes:
+        change_ids = tuple(change.id for change in changes)
+        runs.append(store_match(store, {key: change_ids}))
     announcement = _FIRST + timedelta(days=day)
+    planned_at = MORNING + (day - 80) * DAY
     digest = make_digest(changes, slot=announcement.isoformat(), subscription=name)
     coverage = replace(digest.coverage, announcement=announcement)
-    digest = replace(
-        digest, occasion=occasion, coverage=coverage, planned_at=MORNING + (day - 80) * DAY
-    )
+    digest = replace(digest, occasion=occasion, coverage=coverage, planned_at=planned_at)
     with store.begin() as conn:
-        digest_id = save_digest(conn, ids[name], digest, (), consumed=runs, at=digest.planned_at)
+        digest_id = save_digest(conn, key, digest, (), consumed=runs, at=planned_at)
     assert digest_id
     return digest_id
 
 
 def search(store: Store, text: str, before: int = 0) -> tuple[list[PastView], int]:
+    query = parse_query(text)
     with store.read() as conn:
-        return search_past(conn, MAKER, "team", parse_query(text), before)
+        return search_past(conn, MAKER, "team", query, before)
 
 
 def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_letters(
@@ -68,23 +72,28 @@ def test_digests_are_listed_newest_first_in_pages_quiet_days_among_them_and_no_l
     for day in range(1, PAGE):
         keep(store, day)
     with store.read() as conn:
-        assert list_past(conn, MAKER, "team")[1] == 0, "all are on one page"
+        _, go_on = list_past(conn, MAKER, "team")
+    assert go_on == 0, "all are on one page"
     keep(store, PAGE)
     keep(store, 5, make_paper(9), name="other")
     keep(store, 70, occasion=Occasion.LETTER)
     with store.read() as conn:
         newest, go_on = list_past(conn, MAKER, "team")
         oldest, end = list_past(conn, MAKER, "team", go_on)
-    assert (len(newest), len(oldest), end) == (PAGE, 1, 0)
-    assert [one.digest.day for one in (newest[0], newest[-1], oldest[0])] == [
-        "Wed 21 Oct",
-        "Wed 2 Sep",
-        "Tue 1 Sep",
-    ]
-    assert (newest[0].papers, newest[0].digest.headline) == ((), "No new papers")
-    assert newest[0].url == f"../d/{MAKER.web_token('team', '2026-10-21')}"
-    assert ([paper.number for paper in oldest[0].papers], oldest[0].left_out) == ([1, 2, 3], 1)
-    assert oldest[0].month == "September 2026"
+    assert len(newest) == PAGE
+    assert end == 0
+    (first,) = oldest
+    last = newest[0]
+    token = MAKER.web_token("team", "2026-10-21")
+    assert last.digest.day == "Wed 21 Oct"
+    assert last.papers == ()
+    assert last.digest.headline == "No new papers"
+    assert last.url == f"../d/{token}"
+    assert newest[-1].digest.day == "Wed 2 Sep"
+    assert first.digest.day == "Tue 1 Sep"
+    assert [paper.number for paper in first.papers] == [1, 2, 3]
+    assert first.left_out == 1
+    assert first.month == "September 2026"
 
 
 @pytest.mark.parametrize(
@@ -106,18 +115,22 @@ def test_a_search_finds_what_the_query_means_and_where_it_stood(
 ) -> None:
     first = make_paper(1, title="Tail latency")
     second = make_paper(2, title="Queues", categories=("cs.NA",))
-    later = make_paper(
-        1, version=2, title="Tail latency", authors=(Author(r"Paul Erd\H{o}s"),), dois=()
-    )
+    erdos = Author(r"Paul Erd\H{o}s")
+    later = make_paper(1, version=2, title="Tail latency", authors=(erdos,), dois=())
     keep(store, 1, first, second)
     keep(store, 2)
     keep(store, 3, make_paper(4), name="other")
     keep(store, 4, later)
     past, go_on = search(store, text)
     stood = {("Sat 5 Sep", 1): later, ("Wed 2 Sep", 1): first, ("Wed 2 Sep", 2): second}
-    meant = [place for place, paper in stood.items() if matches(parse_query(text), paper)]
-    found = [(one.digest.day, paper.number) for one in past for paper in one.papers]
-    assert (found, len(found), go_on) == (meant, count, 0)
+    query = parse_query(text)
+    meant = [place for place, paper in stood.items() if matches(query, paper)]
+    found = []
+    for one in past:
+        found += [(one.digest.day, paper.number) for paper in one.papers]
+    assert found == meant
+    assert len(found) == count
+    assert go_on == 0
 
 
 def test_a_search_says_why_it_found_a_paper_and_not_why_it_was_sent(store: Store) -> None:
@@ -130,20 +143,22 @@ def test_a_search_ends_behind_a_digest_and_goes_on_from_there(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for day in range(5):
-        keep(store, day, *(make_paper(10 * day + number) for number in range(1, 4)))
+        papers = [make_paper(10 * day + number) for number in (1, 2, 3)]
+        keep(store, day, *papers)
     monkeypatch.setattr(archive, "MOST_FOUND", 7)
     past, go_on = search(store, "caches")
     assert [len(one.papers) for one in past] == [3, 3]
     past, go_on = search(store, "caches", go_on)
-    assert ([one.digest.day for one in past], [len(one.papers) for one in past]) == (
-        ["Thu 3 Sep", "Wed 2 Sep"],
-        [3, 3],
-    )
+    assert [one.digest.day for one in past] == ["Thu 3 Sep", "Wed 2 Sep"]
+    assert [len(one.papers) for one in past] == [3, 3]
     past, go_on = search(store, "caches", go_on)
-    assert (len(past), go_on) == (1, 0)
+    assert len(past) == 1
+    assert go_on == 0
     monkeypatch.setattr(archive, "MOST_FOUND", 2)
     ((one,), _) = search(store, "caches")
-    assert (len(one.papers), one.left_out) == (2, 1)
+    assert len(one.papers) == 2
+    assert one.left_out == 1
     monkeypatch.setattr(archive, "MOST_READ", 2)
     past, go_on = search(store, "submittedDate:[2030 TO 2031]")
-    assert (past, bool(go_on)) == ([], True)
+    assert past == []
+    assert go_on

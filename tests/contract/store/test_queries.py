@@ -55,7 +55,8 @@ def test_a_new_query_starts_where_matching_stands(store: Store) -> None:
     with store.begin() as conn:
         set_matched_mark(conn, 1, expected=0)
     sync(store, {"perf": PERF})
-    assert active(store)["perf"][1:] == ("cat:cs.PF", 1)
+    _, text, active_from = active(store)["perf"]
+    assert (text, active_from) == ("cat:cs.PF", 1)
 
 
 def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
@@ -63,16 +64,19 @@ def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
     store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
     with store.begin() as conn:
         set_matched_mark(conn, 2, expected=0)
-    old = active(store)["perf"][0]
+    old, _, _ = active(store)["perf"]
     assert sync(store, {"perf": GPU}).edited == ("perf",)
     new, text, active_from = active(store)["perf"]
-    assert (new != old, text, active_from) == (True, "abs:GPU", 2)
+    assert new != old
+    assert text == "abs:GPU"
+    assert active_from == 2
 
 
 def test_another_way_of_writing_the_same_query_keeps_its_revision(store: Store) -> None:
     sync(store, {"perf": PERF})
     revision, _, _ = active(store)["perf"]
-    assert sync(store, {"perf": ("  cat:cs.PF ", *PERF[1:])}).edited == ("perf",)
+    spaced = ("  cat:cs.PF ", "cat:cs.PF", "")
+    assert sync(store, {"perf": spaced}).edited == ("perf",)
     assert active(store)["perf"] == (revision, "  cat:cs.PF ", 0)
 
 
@@ -107,7 +111,8 @@ def test_a_query_that_returns_later_begins_anew(store: Store) -> None:
         set_matched_mark(conn, 1, expected=0)
     later = NOW + 7 * DAY + timedelta(seconds=1)
     assert sync(store, {"perf": PERF}, at=later).added == ("perf",)
-    assert active(store)["perf"][1:] == ("cat:cs.PF", 1)
+    _, text, active_from = active(store)["perf"]
+    assert (text, active_from) == ("cat:cs.PF", 1)
     assert list_revisions(store) == [("cat:cs.PF", NOW), ("cat:cs.PF", None)]
 
 
@@ -124,12 +129,11 @@ def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_me
     sync(store, {"gpu": BROKEN, "perf": PERF})
     assert list(active(store)) == ["perf"]
     with store.read() as conn:
-        assert [(query.name, query.problem) for query in load_queries(conn) if query.problem] == [
-            ("gpu", BROKEN[2])
-        ]
-    assert sync(store, {"gpu": GPU, "perf": PERF}) == SyncReport(
-        edited=("gpu",), changed={"gpu": ""}
-    )
+        queries = load_queries(conn)
+    problems = {query.name: query.problem for query in queries if query.problem}
+    assert problems == {"gpu": BROKEN[2]}
+    report = sync(store, {"gpu": GPU, "perf": PERF})
+    assert report == SyncReport(edited=("gpu",), changed={"gpu": ""})
     assert list(active(store)) == ["gpu", "perf"]
 
 
@@ -138,19 +142,24 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
 ) -> None:
     sync(store, {"gpu": GPU})
     before = active(store)
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(
-        edited=("gpu",), used_as_before=("gpu",)
-    )
-    assert sync(store, {"gpu": BROKEN}, at=NOW + DAY) == SyncReport(used_as_before=("gpu",))
-    assert active(store) == {"gpu": (before["gpu"][0], "abs:gpu", 0)}
+    revision, _, _ = before["gpu"]
+    report = sync(store, {"gpu": BROKEN}, at=NOW + DAY)
+    assert report == SyncReport(edited=("gpu",), used_as_before=("gpu",))
+    report = sync(store, {"gpu": BROKEN}, at=NOW + DAY)
+    assert report == SyncReport(used_as_before=("gpu",))
+    assert active(store) == {"gpu": (revision, "abs:gpu", 0)}
     with store.read() as conn:
         (query,) = load_queries(conn)
-        assert (query.text, query.problem, query.revision) == (BROKEN[0], BROKEN[2], 1)
-        assert load_asked_queries(conn) == [AskedQuery("abs:gpu", NOW, ())]
+        (asked,) = load_asked_queries(conn)
+    assert query.text == BROKEN[0]
+    assert query.problem == BROKEN[2]
+    assert query.revision == 1
+    assert asked == AskedQuery("abs:gpu", NOW, ())
     assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
-        assert [query.problem for query in load_queries(conn)] == [""]
+        (query,) = load_queries(conn)
+    assert query.problem == ""
 
 
 def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhile(
@@ -162,19 +171,23 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     with store.begin() as conn:
         set_matched_mark(conn, 1, expected=0)
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).changed == {"perf": "cat:cs.PF"}
-    assert active(store)["perf"][1:] == ("abs:GPU", 1)
+    _, text, active_from = active(store)["perf"]
+    assert (text, active_from) == ("abs:GPU", 1)
     with store.read() as conn:
-        mended = AskedQuery("abs:gpu", NOW + 2 * DAY, ("cat:cs.PF",), replaced=("cat:cs.PF",))
-        assert load_asked_queries(conn) == [mended]
+        (asked,) = load_asked_queries(conn)
+    old_text = ("cat:cs.PF",)
+    assert asked == AskedQuery("abs:gpu", NOW + 2 * DAY, old_text, replaced=old_text)
 
 
 def test_a_query_in_place_of_others_names_them_though_they_had_other_names(store: Store) -> None:
     sync(store, {"cat:cs.PF": PERF, "abs:GPU": GPU, "ti:x": ("ti:x", "ti:x", "")})
     sync(store, {"abs:GPU": GPU}, at=NOW + DAY)
-    sync(store, {"perf": ("cat:cs.PF AND ti:y", "cat:cs.PF AND ti:y", "")}, at=NOW + 2 * DAY)
+    narrower = ("cat:cs.PF AND ti:y", "cat:cs.PF AND ti:y", "")
+    sync(store, {"perf": narrower}, at=NOW + 2 * DAY)
     with store.read() as conn:
         (asked,) = load_asked_queries(conn)
-    assert (asked.earlier, asked.replaced) == ((), ("abs:gpu",))
+    assert asked.earlier == ()
+    assert asked.replaced == ("abs:gpu",)
 
 
 @pytest.mark.parametrize(("days", "goes_on"), [(7, True), (8, False)])
@@ -195,22 +208,23 @@ def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
     assert sync(store, {}) == SyncReport(ended=("perf",))
     with store.read() as conn:
         assert load_queries(conn) == [], "those of the file alone are listed"
-        assert [revision.text for revision in active_revisions(conn)] == ["cat:cs.PF"]
+        (revision,) = active_revisions(conn)
+    assert revision.text == "cat:cs.PF"
 
 
 def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(
     store: Store,
 ) -> None:
     sync(store, {"perf": PERF, "gpu": GPU})
-    perf = active(store)["perf"][0]
-    gpu = active(store)["gpu"][0]
-    (old,) = (change.id for change in store_papers(store, [make_paper(1)], kind=Kind.KNOWN))
+    perf, _, _ = active(store)["perf"]
+    gpu, _, _ = active(store)["gpu"]
+    (known,) = store_papers(store, [make_paper(1)], kind=Kind.KNOWN)
+    entered = QueryOutcome((3, known.id, 6), (2,), (4,))
     with store.begin() as conn:
         first = begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
-        entered = QueryOutcome((3, old, 6), (2,), (4,))
         save_query_matches(conn, first, {perf: entered, gpu: QueryOutcome((5,))})
     sync(store, {"perf": GPU, "gpu": GPU})
-    edited = active(store)["perf"][0]
+    edited, _, _ = active(store)["perf"]
     with store.begin() as conn:
         second = begin_match_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
         save_query_matches(conn, second, {edited: QueryOutcome(changed=(11,))})

@@ -45,17 +45,20 @@ _WAITING = (
 
 def count_states(store: Store, *wanted: DeliveryState) -> int:
     with store.read() as conn:
-        return sum(state in wanted for state in conn.execute(select(deliveries.c.state)).scalars())
+        found = conn.execute(select(deliveries.c.state)).scalars()
+        return sum(state in wanted for state in found)
 
 
 def settle_all(store: Store, until: datetime) -> int:
     with store.begin() as conn:
-        return settle(conn, until, source="harvest", now=LATER).papers
+        settled = settle(conn, until, source="harvest", now=LATER)
+    return settled.papers
 
 
 def list_waiting(store: Store, key: int) -> list[tuple[int, ...]]:
     with store.read() as conn:
-        return [row.changes for row in load_pending_matches(conn, key)]
+        rows = load_pending_matches(conn, key)
+    return [row.changes for row in rows]
 
 
 def test_what_waited_and_was_due_by_the_moment_counts_as_sent(store: Store) -> None:
@@ -77,10 +80,9 @@ def test_what_waited_and_was_due_by_the_moment_counts_as_sent(store: Store) -> N
 def test_what_was_held_for_the_operator_stays_held(store: Store) -> None:
     fill(store)
     held = count_states(store, DeliveryState.HELD)
+    fifth = update(deliveries).where(deliveries.c.id == 5)
     with store.begin() as conn:
-        conn.execute(
-            update(deliveries).where(deliveries.c.id == 5).values(state="held", ended_at=None)
-        )
+        conn.execute(fifth.values(state="held", ended_at=None))
         mark_taken_as_sent(conn, LATER, LATER)
     assert count_states(store, DeliveryState.HELD) == held + 1
 
@@ -97,10 +99,8 @@ def test_papers_in_the_backup_and_papers_found_only_later_count_as_sent_and_keep
         assert record_all_as_sent(conn, "harvest", LATER) == 1
         assert record_all_as_sent(conn, "harvest", LATER) == 0
         assert load_pending_matches(conn, key) == []
-        assert {*load_seen_versions(conn, key, [first.paper_key, second.paper_key])} == {
-            first.paper_key,
-            second.paper_key,
-        }
+        both = [first.paper_key, second.paper_key]
+        assert load_seen_versions(conn, key, both).keys() == {*both}
         kept = load_summaries(conn, subscription_ids=[key], limit=9)
         assert [one.occasion for one in kept] == [Occasion.ALREADY_SENT] * 2
         assert conn.execute(select(deliveries)).all() == []
@@ -120,7 +120,8 @@ def test_of_one_match_only_what_was_due_by_the_moment_counts_as_sent(store: Stor
 
 @pytest.mark.parametrize("when", ["mondays at 08:00 UTC", "daily at 09:00 UTC"])
 def test_what_had_no_turn_by_the_moment_still_waits(store: Store, when: str) -> None:
-    key = subscribe(store, make_subscription(cadence=Cadence.parse(when)))["team"]
+    wanted = make_subscription(cadence=Cadence.parse(when))
+    key = subscribe(store, wanted)["team"]
     (change,) = store_papers(store, [make_paper(1)], at=FOUND)
     store_match(store, {key: (change.id,)}, at=FOUND)
     assert settle_all(store, TURN + timedelta(minutes=30)) == 0
@@ -164,14 +165,18 @@ def test_a_pause_that_was_over_by_the_moment_has_ended_and_what_it_kept_counts_a
 
 
 def test_turns_that_had_come_by_the_moment_were_taken(store: Store) -> None:
-    weekly = make_subscription("weekly", cadence=Cadence.parse("mondays at 08:00 UTC"))
+    mondays = Cadence.parse("mondays at 08:00 UTC")
+    weekly = make_subscription("weekly", cadence=mondays)
     ids = subscribe(store, make_subscription(), weekly)
+    has_come = TurnState(TURN - DAY, "2026-11-18")
+    to_come = TurnState(TURN + 3 * DAY, "")
     with store.begin() as conn:
-        for name, at in (("team", TURN - DAY), ("weekly", TURN + 3 * DAY)):
-            store_slots(conn, {ids[name]: TurnState(at, "2026-11-18" if name == "team" else "")})
+        store_slots(conn, {ids["team"]: has_come})
+        store_slots(conn, {ids["weekly"]: to_come})
     settle_all(store, TURN + timedelta(hours=1))
     with store.read() as conn:
-        turns = {row.name: (row.last_slot, row.next_due_at) for row in conn.execute(select(table))}
+        rows = conn.execute(select(table)).all()
+    turns = {row.name: (row.last_slot, row.next_due_at) for row in rows}
     assert turns == {"team": ("2026-11-20", TURN + DAY), "weekly": ("", TURN + 3 * DAY)}
 
 

@@ -78,11 +78,9 @@ def count_kept(store: Store) -> dict[str, int]:
     with store.read() as conn:
         assert {violation.name for violation in load_violations(conn)} <= {MATCHED_LATE}
         tables = (deliveries, attempts, digests, matches)
-        kept = {
-            table.name: conn.execute(select(func.count()).select_from(table)).scalar_one()
-            for table in tables
-        }
-        return {**kept, "bodies": conn.execute(bodies).scalar_one()}
+        kept = {table.name: count(conn, table) for table in tables}
+        kept["bodies"] = conn.execute(bodies).scalar_one()
+        return kept
 
 
 def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
@@ -98,7 +96,8 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
     with store.begin() as conn:
         (subscription,) = conn.execute(select(digests.c.subscription_id).distinct()).scalars()
         for age in range(3):
-            save_least(conn, (MORNING + age * DAY).date(), {subscription: 1})
+            moment = MORNING + age * DAY
+            save_least(conn, moment.date(), {subscription: 1})
     assert count_kept(store) == begun
 
     delete_expired(store, MORNING + 7 * DAY)
@@ -113,25 +112,32 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
 
 
 def count(conn: Connection, table: Table) -> int:
-    return int(conn.execute(select(func.count()).select_from(table)).scalar_one())
+    rows = select(func.count()).select_from(table)
+    return int(conn.execute(rows).scalar_one())
+
+
+def mark_matched(conn: Connection, change: int) -> None:
+    """Say that everything up to a change was matched."""
+    matched = update(marks).where(marks.c.name == "matched")
+    conn.execute(matched.values(value=change))
 
 
 def forget(store: Store, days: int = 90) -> None:
     with store.begin() as conn:
-        conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
+        mark_matched(conn, 99)
     delete_expired(store, NOW + 91 * DAY, unmatched_days=days)
 
 
 def forget_and_pack(store: Store) -> None:
     forget(store)
-    store_papers(store, [make_paper(99, datestamp=NOW.date())])  # the newest keeps its row
+    newest = make_paper(99, datestamp=NOW.date())  # it keeps its row
+    store_papers(store, [newest])
     delete_expired(store, NOW + 106 * DAY, unmatched_days=365)
 
 
 def come_again(conn: Connection, paper: Paper) -> list[Kind]:
-    found = store_changes(
-        conn, (paper,), lambda _: KnownBefore(mark=(202610, 0)), run_id=2, at=NOW, as_of=None
-    )
+    known = KnownBefore(mark=(202610, 0))
+    found = store_changes(conn, (paper,), lambda _: known, run_id=2, at=NOW, as_of=None)
     return [change.kind for change in found]
 
 
@@ -142,8 +148,9 @@ def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
     ids = subscribe(store, make_subscription())
     stored = store_papers(store, [make_paper(number) for number in range(1, 8)])
     store_match(store, {ids["team"]: (stored[2].id,)})
+    gone = QueryOutcome(gone=(stored[4].id,))
     with store.begin() as conn:
-        save_query_matches(conn, 1, {1: QueryOutcome(gone=(stored[4].id,))})
+        save_query_matches(conn, 1, {1: gone})
     store_papers(store, [make_paper(2, title="Edited")], at=NOW + 20 * DAY)
     every = [paper.paper.id for paper in stored]
     forget(store, 0)
@@ -152,12 +159,15 @@ def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
     forget(store)
     forget(store)
     with store.read() as conn:
-        assert [id_.number for id_ in sorted(load_known(conn, every))] == [2, 3, 5]
-        assert [id_.number for id_ in sorted(load_forgotten(conn, every))] == [1, 4, 6, 7]
+        kept_ids = sorted(load_known(conn, every))
+        forgotten_ids = sorted(load_forgotten(conn, every))
+        latest = list(load_latest_changes(conn))
         assert load_announced_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
-        assert [change.paper.id.number for change in load_latest_changes(conn)] == [5, 3, 2]
-        for table, kept in ((versions, 4), (changes, 4)):
-            assert count(conn, table) == kept
+        assert count(conn, versions) == 4
+        assert count(conn, changes) == 4
+    assert [id_.number for id_ in kept_ids] == [2, 3, 5]
+    assert [id_.number for id_ in forgotten_ids] == [1, 4, 6, 7]
+    assert [change.paper.id.number for change in latest] == [5, 3, 2]
 
 
 @pytest.mark.parametrize("bring", [forget, forget_and_pack])
@@ -178,9 +188,11 @@ def test_a_forgotten_paper_comes_again_as_a_replacement_only_when_it_changed(
     paper = make_paper(1, 2, datestamp=NOW.date())
     store_papers(store, [paper])
     bring(store)
+    returned = replace(paper, **again)
     with store.begin() as conn:
         assert count(conn, forgotten) == (bring is forget_and_pack)
-        assert [come_again(conn, replace(paper, **again)) for _ in range(2)] == [kinds, []]
+        assert come_again(conn, returned) == kinds
+        assert come_again(conn, returned) == []
         came_again = load_changes_after(conn, 1, 9)
         assert not any(is_overtaken(change, (202610, 0), None) for change in came_again)
         assert bool(load_known(conn, [paper.id])) is bool(kinds)
@@ -213,15 +225,18 @@ def test_what_is_packed_answers_as_its_row_did(
     store: Store, drawn: list[Paper], data: st.DataObject
 ) -> None:
     def ask(conn: Connection) -> tuple[Any, ...]:
-        gone = load_forgotten(conn, [ArxivId.parse(id_) for id_ in IDS]).items()
+        ids = [ArxivId.parse(id_) for id_ in IDS]
+        gone = set()
+        for id_, one in load_forgotten(conn, ids).items():
+            gone.add((id_, one.version, one.begun_hash))
         newest = load_newest_paper(conn)
         order = newest and newest[0].announcement_order
         known = (count_papers(conn), load_announced_numbers(conn), order)
         counted = count_announced(conn, NOW.date(), NOW.date())
-        return {(id_, one.version, one.begun_hash) for id_, one in gone}, known, counted
+        return gone, known, counted
 
     def pack(conn: Connection) -> tuple[Any, ...]:
-        conn.execute(update(marks).where(marks.c.name == "matched").values(value=999))
+        mark_matched(conn, 999)
         forget_unmatched(conn, NOW + DAY, NOW, 99)
         as_rows = ask(conn)
         pack_forgotten(conn, NOW + DAY, 99)
@@ -234,11 +249,14 @@ def test_what_is_packed_answers_as_its_row_did(
         conn.execute(update(marks).values(value=0))
     store_papers(store, drawn)
     with store.begin() as conn:
-        assign_announcements(conn, dict.fromkeys(load_unassigned(conn), NOW.date()))
+        days = dict.fromkeys(load_unassigned(conn), NOW.date())
+        assign_announcements(conn, days)
         before = pack(conn)
         edited = [replace(paper, title="c") for paper in drawn if data.draw(st.booleans())]
-        assert [come_again(conn, paper) for paper in edited] == [[Kind.KNOWN]] * len(edited)
-        assert load_forgotten(conn, [paper.id for paper in edited]) == {}
+        for paper in edited:
+            assert come_again(conn, paper) == [Kind.KNOWN]
+        edited_ids = [paper.id for paper in edited]
+        assert load_forgotten(conn, edited_ids) == {}
         assert ask(conn)[1:] == before[1:]
         pack(conn)
 
@@ -246,10 +264,12 @@ def test_what_is_packed_answers_as_its_row_did(
 def test_an_id_that_is_packed_is_not_missing(store: Store) -> None:
     store_papers(store, [make_paper(1), make_paper(3)])
     forget_and_pack(store)
+    missing = [ArxivId(202611, number) for number in (1, 2, 4)]
     with store.begin() as conn:
-        save_gaps(conn, [ArxivId(202611, number) for number in (1, 2, 4)], NOW)
+        save_gaps(conn, missing, NOW)
         assert close_found_gaps(conn, NOW) == 1
-        assert [gap.id.number for gap in load_open_gaps(conn)] == [2, 4]
+        still_open = load_open_gaps(conn)
+    assert [gap.id.number for gap in still_open] == [2, 4]
 
 
 def test_nothing_is_packed_while_another_release_is_at_work(store: Store) -> None:
@@ -265,23 +285,29 @@ def test_nothing_is_packed_while_another_release_is_at_work(store: Store) -> Non
 
 def test_a_second_check_of_a_day_forgets_and_packs_nothing_more(store: Store) -> None:
     for number in range(24):
-        store_papers(store, [make_paper(number + 1)], at=NOW + number * DAY / 24)
+        found_at = NOW + number * DAY / 24
+        store_papers(store, [make_paper(number + 1)], at=found_at)
     with store.begin() as conn:
-        conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
-    for day, hour, kept in ((4, 0, [8, 24]), (4, 23, [8, 24]), (19, 1, [0, 8]), (19, 23, [0, 8])):
-        delete_expired(store, NOW.replace(hour=hour) + day * DAY, unmatched_days=3)
+        mark_matched(conn, 99)
+    for day, hour, texts, rows in ((4, 0, 8, 24), (4, 23, 8, 24), (19, 1, 0, 8), (19, 23, 0, 8)):
+        at = NOW.replace(hour=hour) + day * DAY
+        delete_expired(store, at, unmatched_days=3)
         with store.read() as conn:
-            assert [count(conn, versions), count(conn, papers)] == kept
+            assert count(conn, versions) == texts
+            assert count(conn, papers) == rows
 
 
 def test_a_paper_that_comes_again_while_it_is_packed_keeps_its_row(store: Store) -> None:
-    store_papers(store, [make_paper(1), make_paper(2)])
+    first = make_paper(1)
+    store_papers(store, [first, make_paper(2)])
     forget(store)
+    new_version = make_paper(1, 2)
     with ThreadPoolExecutor(1) as pool:
         with store.begin() as conn:
-            assert come_again(conn, make_paper(1, 2)) == [Kind.REPLACEMENT]
+            assert come_again(conn, new_version) == [Kind.REPLACEMENT]
             packing = pool.submit(delete_expired, store, NOW + 106 * DAY, unmatched_days=365)
             wait([packing], 0.5)
         packing.result()
     with store.read() as conn:
-        assert load_known(conn, [make_paper(1).id]).keys() == {make_paper(1).id}
+        known = load_known(conn, [first.id])
+    assert known.keys() == {first.id}

@@ -45,7 +45,13 @@ ASKED: dict[str, Any] = {
 }
 
 
-def start(store: Store, source: str = "harvest", *, at: datetime = NOW, **more: Any) -> int:  # noqa: ANN401 - start_run's own
+def start(
+    store: Store,
+    source: str = "harvest",
+    *,
+    at: datetime = NOW,
+    **more: Any,  # noqa: ANN401 - what `start_run` takes
+) -> int:
     with store.begin() as conn:
         return start_run(conn, source=source, at=at, **more)
 
@@ -102,8 +108,10 @@ def test_the_latest_runs_come_first_and_of_one_source_where_asked(store: Store) 
     ids = [start(store, "query") for _ in range(3)]
     harvest = start(store)
     with store.read() as conn:
-        assert [run.id for run in load_last_runs(conn)] == [harvest, *reversed(ids)]
-        assert [run.id for run in load_last_runs(conn, "query", 2)] == [ids[2], ids[1]]
+        every_run = load_last_runs(conn)
+        last_two = load_last_runs(conn, "query", 2)
+    assert [run.id for run in every_run] == [harvest, *reversed(ids)]
+    assert [run.id for run in last_two] == [ids[2], ids[1]]
 
 
 def test_entries_nobody_could_read_are_set_aside(store: Store) -> None:
@@ -178,7 +186,7 @@ def test_how_far_back_complete_runs_reached_is_known(store: Store) -> None:
         assert load_last_reaching(conn, "harvest", 35) is None
 
 
-def test_a_run_tells_how_far_it_has_come_with_every_page(store: Store) -> None:
+def test_a_run_notes_how_far_it_has_come_with_every_page(store: Store) -> None:
     run_id = start(store)
     with store.begin() as conn:
         figures = {"pages": 2, "papers": 9, "new": 4, "changed": 2}
@@ -216,9 +224,10 @@ def test_a_run_is_given_up_once_its_worker_gives_no_signs_of_life_and_not_betwee
         save_worker(conn, make_worker("other"))
     mine = start(store, owner="one")
     others = start(store, owner="other")
+    worker_one = worker_table.update().where(worker_table.c.owner == "one")
     with store.begin() as conn:
         assert abandon_running(conn, MORNING) == 0
-        conn.execute(worker_table.update().where(worker_table.c.owner == "one").values(seen_at=0.0))
+        conn.execute(worker_one.values(seen_at=0.0))
         assert abandon_running(conn, MORNING) == 1
     assert not finish(store, mine)
     assert finish(store, others)
@@ -226,7 +235,9 @@ def test_a_run_is_given_up_once_its_worker_gives_no_signs_of_life_and_not_betwee
 
 def test_recent_polls_are_the_finished_ones(store: Store) -> None:
     for days in (9, 6):
-        finish(store, start(store, "query", at=NOW - days * DAY), at=NOW - days * DAY)
+        moment = NOW - days * DAY
+        run_id = start(store, "query", at=moment)
+        finish(store, run_id, at=moment)
     finish(store, start(store, "query"), at=NOW)
     finish(store, start(store, "query"), "failed", at=NOW, failure="503")
     finish(store, start(store, "harvest"), at=NOW)
@@ -247,7 +258,7 @@ def test_a_source_never_asked_has_an_empty_cursor(store: Store) -> None:
         assert load_cursor(conn, "harvest") == Cursor("harvest")
 
 
-def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
+def test_the_first_complete_run_sets_the_mark_and_later_ones_only_move_on(store: Store) -> None:
     first = start(store)
     second = start(store)
     with store.begin() as conn:
@@ -273,9 +284,8 @@ def test_the_first_complete_look_sets_the_mark_and_later_ones_only_move_on(store
 def test_a_cursor_never_moves_back(store: Store) -> None:
     with store.begin() as conn:
         assert move_cursor(conn, source="harvest", run_id=2, started_at=NOW)
-        assert not move_cursor(
-            conn, source="harvest", run_id=1, started_at=NOW - timedelta(hours=5)
-        )
+        earlier = NOW - timedelta(hours=5)
+        assert not move_cursor(conn, source="harvest", run_id=1, started_at=earlier)
         cursor = load_cursor(conn, "harvest")
     assert (cursor.last_complete_run_id, cursor.complete_from) == (2, NOW.date())
 

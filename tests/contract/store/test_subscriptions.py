@@ -132,12 +132,14 @@ def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
         locked = load_due_slots(conn, NOW + DAY, 10, lock=True)
-        taken = {
-            "a": TurnState(NOW + 2 * DAY, "2026-11-20"),
-            "b": TurnState(None, "run:7 2026-11-19"),
-        }
-        store_slots(conn, {ids[name]: turn for name, turn in taken.items()})
+        turn_of_a = TurnState(NOW + 2 * DAY, "2026-11-20")
+        turn_of_b = TurnState(None, "run:7 2026-11-19")
+        store_slots(conn, {ids["a"]: turn_of_a, ids["b"]: turn_of_b})
         found = {one.subscription.name: one for one in load_subscriptions(conn)}
     assert sorted(turn.name for turn in locked) == ["a", "b"]
-    assert (found["a"].next_due_at, found["a"].last_slot) == (NOW + 2 * DAY, "2026-11-20")
-    assert (found["b"].next_due_at, found["b"].last_slot) == (None, "run:7 2026-11-19")
+    a = found["a"]
+    assert a.next_due_at == NOW + 2 * DAY
+    assert a.last_slot == "2026-11-20"
+    b = found["b"]
+    assert b.next_due_at is None
+    assert b.last_slot == "run:7 2026-11-19"

@@ -58,9 +58,12 @@ OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 
 def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = FILE) -> SyncReport:
     at = NOW + at_day * DAY
-    names = {name for subscription in wanted for name in subscription.queries}
+    names: set[str] = set()
+    for subscription in wanted:
+        names.update(subscription.queries)
+    texts = {name: (name, name, "") for name in sorted(names)}
     with store.begin() as conn:
-        sync_queries(conn, {name: (name, name, "") for name in sorted(names)}, origin, at)
+        sync_queries(conn, texts, origin, at)
         return sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
 
 
@@ -90,12 +93,10 @@ def test_a_subscription_comes_back_as_it_was_written(store: Store) -> None:
     found = load(store)
     assert found.subscription == written
     assert [revision.name for revision in found.revisions] == ["perf", "gpu"]
-    assert (found.state, found.created_at, found.last_slot, found.next_due_at) == (
-        "active",
-        NOW,
-        "",
-        NOW + DAY,
-    )
+    assert found.state == "active"
+    assert found.created_at == NOW
+    assert found.last_slot == ""
+    assert found.next_due_at == NOW + DAY
 
 
 def test_what_is_excluded_can_be_edited(store: Store) -> None:
@@ -140,7 +141,8 @@ def test_an_edit_is_taken_over_and_does_not_move_the_next_turn(
 
 def test_another_cadence_moves_the_next_turn(store: Store) -> None:
     sync(store, make_subscription(), at_day=3)
-    sync(store, make_subscription(cadence=Cadence.parse("daily at 09:00 UTC")), at_day=2)
+    at_nine = Cadence.parse("daily at 09:00 UTC")
+    sync(store, make_subscription(cadence=at_nine), at_day=2)
     assert load(store).next_due_at == NOW + 3 * DAY
 
 
@@ -151,21 +153,22 @@ def test_a_turn_that_has_come_stays_due_whatever_the_file_says_of_those_to_come(
     store: Store, cadence: str
 ) -> None:
     sync(store, make_subscription())
-    edited = make_subscription(
-        cadence=Cadence.parse(cadence), quiet_hours=QuietHours.parse("22:00-07:00 UTC")
-    )
+    night = QuietHours.parse("22:00-07:00 UTC")
+    edited = make_subscription(cadence=Cadence.parse(cadence), quiet_hours=night)
     assert sync(store, edited, at_day=1).edited == ("team",)
     assert load(store).next_due_at == NOW + DAY
 
 
 def test_other_quiet_hours_move_the_same_turn(store: Store) -> None:
     sync(store, make_subscription())
-    sync(store, make_subscription(quiet_hours=QuietHours.parse("22:00-09:00")), at_day=0)
+    night = QuietHours.parse("22:00-09:00")
+    sync(store, make_subscription(quiet_hours=night), at_day=0)
     assert load(store).next_due_at == NOW + DAY + timedelta(hours=1)
 
 
 def test_a_feed_alone_has_no_next_turn(store: Store) -> None:
-    sync(store, make_subscription(destinations=(FEED, Destination(DestinationKind.FILE, "x.atom"))))
+    file = Destination(DestinationKind.FILE, "x.atom")
+    sync(store, make_subscription(destinations=(FEED, file)))
     assert load(store).next_due_at is None
 
 
@@ -173,12 +176,13 @@ def test_a_subscription_the_file_names_no_more_ends_and_what_waits_is_suppressed
     store: Store,
 ) -> None:
     store_digest(store, MAIL, SLACK)
-    gone = SyncReport(
-        added=("other",), ended=("team",), dropped=(DroppedMatches("team", "", messages=2),)
-    )
+    dropped = DroppedMatches("team", "", messages=2)
+    gone = SyncReport(added=("other",), ended=("team",), dropped=(dropped,))
     assert sync(store, make_subscription("other")) == gone
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
-    assert (load(store).state, load(store).next_due_at) == ("ended", None)
+    ended = load(store)
+    assert ended.state == "ended"
+    assert ended.next_due_at is None
     assert sync(store, make_subscription("other")) == SyncReport()
 
 
@@ -194,10 +198,11 @@ class NextDay(AlwaysDue):
 
 def return_after(store: Store, gap: timedelta) -> DueSubscription:
     """Let the file name the subscription `team` again that it stopped to name at `NOW`."""
+    at = NOW + gap
+    wanted = make_subscription(destinations=(MAIL, SLACK))
     with store.begin() as conn:
-        sync_queries(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, NOW + gap)
-        wanted = [make_subscription(destinations=(MAIL, SLACK))]
-        report = sync_subscriptions(conn, wanted, FILE, NOW + gap, NextDay(NOW))
+        sync_queries(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, at)
+        report = sync_subscriptions(conn, [wanted], FILE, at, NextDay(NOW))
     assert report.added == ("team",)
     return load(store)
 
@@ -215,7 +220,9 @@ def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_be
     assert [one.name for one in away.revisions] == ["perf"], "what is found meanwhile is matched"
     store_match(store, {planned.subscription_id: (second.id,)})
     found = return_after(store, timedelta(days=7))
-    assert (found.id, found.state, found.plan_after) == (before.id, "active", before.plan_after)
+    assert found.id == before.id
+    assert found.state == "active"
+    assert found.plan_after == before.plan_after
     assert found.next_due_at == NOW + timedelta(days=7), "a turn that came meanwhile is due"
     assert states(store) == [DeliveryState.READY] * 2
     with store.read() as conn:
@@ -231,8 +238,11 @@ def test_a_subscription_that_returns_later_begins_anew(store: Store) -> None:
     assert sync(store, make_subscription("other")).dropped == (let_go,)
     gap = timedelta(days=7, seconds=1)
     found = return_after(store, gap)
-    assert (found.id, found.state, found.plan_after) == (planned.subscription_id, "active", run_id)
-    assert (found.next_due_at, found.created_at) == (NOW + gap + DAY, NOW)
+    assert found.id == planned.subscription_id
+    assert found.state == "active"
+    assert found.plan_after == run_id
+    assert found.next_due_at == NOW + gap + DAY
+    assert found.created_at == NOW
     assert states(store) == [DeliveryState.SUPPRESSED] * 2
 
 
@@ -295,11 +305,11 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
         save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
-    both = (MAIL, SLACK)
-    sync(store, *(make_subscription(name, destinations=both) for name in ("team", "other", "new")))
-    assert {load(store, name).subscription.destinations for name in ("team", "other", "new")} == {
-        (SLACK,)
-    }
+    names = ("team", "other", "new")
+    wanted = [make_subscription(name, destinations=(MAIL, SLACK)) for name in names]
+    sync(store, *wanted)
+    for name in names:
+        assert load(store, name).subscription.destinations == (SLACK,)
 
 
 def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_again(
@@ -307,9 +317,8 @@ def test_a_destination_taken_from_the_file_gets_nothing_more_until_it_is_named_a
 ) -> None:
     store_digest(store, MAIL, SLACK)
     report = sync(store, make_subscription(destinations=(SLACK,)))
-    assert report == SyncReport(
-        edited=("team",), dropped=(DroppedMatches("team", str(MAIL), messages=1),)
-    )
+    dropped = DroppedMatches("team", str(MAIL), messages=1)
+    assert report == SyncReport(edited=("team",), dropped=(dropped,))
     assert states(store) == [DeliveryState.SUPPRESSED, DeliveryState.READY]
     assert load(store).subscription.destinations == (SLACK,)
     sync(store, make_subscription(destinations=(SLACK, MAIL)))
@@ -322,28 +331,32 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
     run_id = store_match(store, {ids["team"]: (change.id,)})
     sync(store, make_subscription(destinations=(FEED, MAIL)), at_day=1)
     found = load(store)
-    assert (found.plan_after, found.next_due_at) == (run_id, NOW + 2 * DAY)
+    assert found.plan_after == run_id
+    assert found.next_due_at == NOW + 2 * DAY
     with store.read() as conn:
         assert load_pending_matches(conn, found.id, found.plan_after) == []
-        assert len(load_feed_matches(conn, found.id, span=DAY, at_least=1)) == 1
+        in_feed = load_feed_matches(conn, found.id, span=DAY, at_least=1)
+    assert len(in_feed) == 1
 
 
 def list_first_digests(store: Store) -> list[tuple[str, str]]:
     with store.read() as conn:
-        names = {due.id: due.subscription.name for due in load_subscriptions(conn)}
-        return [(names[one.subscription_id], one.revision.name) for one in load_first_digests(conn)]
+        dues = load_subscriptions(conn)
+        first_digests = load_first_digests(conn)
+    names = {due.id: due.subscription.name for due in dues}
+    return [(names[one.subscription_id], one.revision.name) for one in first_digests]
 
 
 def test_a_first_digest_is_for_all_that_a_subscription_follows_when_it_is_given(
     store: Store,
 ) -> None:
-    subscribe(store, make_subscription(queries=("perf",)), make_subscription("calm", look_back=0))
+    team = make_subscription(queries=("perf",))
+    calm = make_subscription("calm", look_back=0)
+    subscribe(store, team, calm)
     assert list_first_digests(store) == [("team", "perf")]
-    subscribe(
-        store,
-        make_subscription(queries=("gpu", "net")),
-        make_subscription("calm", queries=("perf", "gpu")),
-    )
+    edited_team = make_subscription(queries=("gpu", "net"))
+    edited_calm = make_subscription("calm", queries=("perf", "gpu"))
+    subscribe(store, edited_team, edited_calm)
     assert list_first_digests(store) == [("team", "gpu"), ("team", "net")]
 
 
@@ -354,16 +367,16 @@ def test_a_subscription_that_had_its_first_digest_gets_no_other(
     ids = subscribe(store, make_subscription(look_back=5))
     with store.begin() as conn:
         (pending,) = load_first_digests(conn)
-        assert (pending.subscription_id, pending.days, pending.revision.name) == (
-            ids["team"],
-            5,
-            "perf",
-        )
+        assert pending.subscription_id == ids["team"]
+        assert pending.days == 5
+        assert pending.revision.name == "perf"
         assert close_first_digest(conn, ids["team"], 1)
-    subscribe(store, make_subscription(look_back=5, queries=queries), make_subscription("new"))
+    edited = make_subscription(look_back=5, queries=queries)
+    new = make_subscription("new")
+    subscribe(store, edited, new)
     assert list_first_digests(store) == [("new", "perf")]
-    subscribe(store, make_subscription("new"))
-    subscribe(store, make_subscription(look_back=5, queries=queries), make_subscription("new"))
+    subscribe(store, new)
+    subscribe(store, edited, new)
     assert list_first_digests(store) == [("new", "perf")], "nor when it returns"
 
 

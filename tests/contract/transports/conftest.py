@@ -55,7 +55,13 @@ def route(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Route]:
 
 
 def _encode(payload: object) -> bytes:
-    return json.dumps(payload, ensure_ascii=False).encode()
+    text = json.dumps(payload, ensure_ascii=False)
+    return text.encode()
+
+
+def _open(kind: DestinationKind, **options: object) -> Transport:
+    """Open the transport of a kind through the registry."""
+    return construct(TRANSPORTS[kind].path, options)
 
 
 def _lay_mail(stack: ExitStack, _: Path) -> Route:
@@ -63,58 +69,59 @@ def _lay_mail(stack: ExitStack, _: Path) -> Route:
     inner = stack.enter_context(ExitStack())
     inner.enter_context(sink)
     body = f"Message-ID: <{KEY}@sender.example>\r\nSubject: x\r\n\r\n.\r\n..\r\nten % of a dot.\r\n"
-    return Route(
-        construct(
-            TRANSPORTS[DestinationKind.MAIL].path,
-            {"url": sink.url, "from_address": "digest@sender.example"},
-        ),
-        Destination(DestinationKind.MAIL, "reader@example.org"),
-        Message("message/rfc822", body.encode(), KEY, "perf.eml"),
-        lambda: [mail.raw for mail in sink.mails],
-        inner.close,
-    )
+    transport = _open(DestinationKind.MAIL, url=sink.url, from_address="digest@sender.example")
+    reader = Destination(DestinationKind.MAIL, "reader@example.org")
+    message = Message("message/rfc822", body.encode(), KEY, "perf.eml")
+
+    def list_arrived() -> list[bytes]:
+        return [mail.raw for mail in sink.mails]
+
+    return Route(transport, reader, message, list_arrived, inner.close)
 
 
 def _lay_slack(stack: ExitStack, _: Path) -> Route:
-    receiver = stack.enter_context(SlackReceiver(ManualClock(NOW)))
+    clock = ManualClock(NOW)
+    receiver = stack.enter_context(SlackReceiver(clock))
     payload: dict[str, Any] = {
         "channel": "C000PAPERS",
         "text": "Pınar’s nine papers &amp; more",
         "metadata": {"event_type": "digest_posted", "event_payload": {"delivery": KEY}},
     }
-    return Route(
-        construct(TRANSPORTS[DestinationKind.SLACK].path, {"token": TOKEN, "url": receiver.url}),
-        Destination(DestinationKind.SLACK, "#papers"),
-        Message("application/json", _encode(payload), KEY, "perf.json"),
-        lambda: [_encode(message.payload) for message in receiver.messages],
-        lambda: receiver.faults.add("ratelimited", times=9),
-    )
+    transport = _open(DestinationKind.SLACK, token=TOKEN, url=receiver.url)
+    channel = Destination(DestinationKind.SLACK, "#papers")
+    message = Message("application/json", _encode(payload), KEY, "perf.json")
+
+    def list_arrived() -> list[bytes]:
+        return [_encode(posted.payload) for posted in receiver.messages]
+
+    def fail() -> None:
+        receiver.faults.add("ratelimited", times=9)
+
+    return Route(transport, channel, message, list_arrived, fail)
 
 
 def _lay_incoming(kind: DestinationKind, stack: ExitStack, _: Path) -> Route:
     arrived: list[bytes] = []
     refusals: list[Answer] = []
+    body = _encode({"text": "Pınar’s nine papers"})
+    message = Message("application/json", body, KEY, "perf.json")
+    quoted = _encode(body.decode())
 
     def take(request: Request) -> Answer:
         if refusals:
             return refusals[0]
-        is_wrapped = (
-            _encode(message.body.decode()) in request.body
-        )  # a text, however deep in what is posted
-        arrived.append(message.body if is_wrapped else request.body)
+        # The message is a text, however deep in what is posted.
+        is_wrapped = quoted in request.body
+        arrived.append(body if is_wrapped else request.body)
         return Answer(b"ok")
 
-    message = Message(
-        "application/json", _encode({"text": "Pınar’s nine papers"}), KEY, "perf.json"
-    )
+    def fail() -> None:
+        refusals.append(Answer(status=429))
+
     receiver = stack.enter_context(LoopbackServer(take))
-    return Route(
-        construct(TRANSPORTS[kind].path, {"hooks": {"team": f"{receiver.url}/hook"}}),
-        Destination(kind, "team"),
-        message,
-        lambda: list(arrived),
-        lambda: refusals.append(Answer(status=429)),
-    )
+    transport = _open(kind, hooks={"team": f"{receiver.url}/hook"})
+    team = Destination(kind, "team")
+    return Route(transport, team, message, arrived.copy, fail)
 
 
 def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
@@ -127,39 +134,49 @@ def _lay_signed_webhook(stack: ExitStack, _: Path) -> Route:
         arrived.append(request.body)
         return Answer()
 
+    def fail() -> None:
+        refusals.append(Answer(status=429))
+
     receiver = stack.enter_context(LoopbackServer(take))
     hooks = {"lab": (receiver.url, bytes(32))}
-    return Route(
-        construct(
-            TRANSPORTS[DestinationKind.WEBHOOK].path, {"hooks": hooks, "now": ManualClock(NOW).now}
-        ),
-        Destination(DestinationKind.WEBHOOK, "lab"),
-        Message("application/json", _encode({"title": "Pınar’s nine papers"}), KEY, "perf.json"),
-        lambda: list(arrived),
-        lambda: refusals.append(Answer(status=429)),
-    )
+    clock = ManualClock(NOW)
+    transport = _open(DestinationKind.WEBHOOK, hooks=hooks, now=clock.now)
+    lab = Destination(DestinationKind.WEBHOOK, "lab")
+    body = _encode({"title": "Pınar’s nine papers"})
+    message = Message("application/json", body, KEY, "perf.json")
+    return Route(transport, lab, message, arrived.copy, fail)
 
 
 def _lay_folder(_: ExitStack, tmp_path: Path) -> Route:
     folder = tmp_path / "digests"
-    return Route(
-        construct(TRANSPORTS[DestinationKind.FILE].path, {"root": tmp_path}),
-        Destination(DestinationKind.FILE, "digests"),
-        Message("text/html", b"<p>nine papers</p>\r\n\x00\xff", KEY, "perf.html"),
-        lambda: [path.read_bytes() for path in folder.iterdir()] if folder.exists() else [],
-        lambda: folder.write_bytes(b"a file in the folder's place"),
-    )
+    transport = _open(DestinationKind.FILE, root=tmp_path)
+    place = Destination(DestinationKind.FILE, "digests")
+    message = Message("text/html", b"<p>nine papers</p>\r\n\x00\xff", KEY, "perf.html")
+
+    def list_arrived() -> list[bytes]:
+        if not folder.exists():
+            return []
+        return [path.read_bytes() for path in folder.iterdir()]
+
+    def fail() -> None:
+        folder.write_bytes(b"a file in the folder's place")
+
+    return Route(transport, place, message, list_arrived, fail)
 
 
 def _lay_console(_: ExitStack, __: Path) -> Route:
     stream = io.StringIO()
-    return Route(
-        construct(TRANSPORTS[DestinationKind.CONSOLE].path, {"stream": stream}),
-        Destination(DestinationKind.CONSOLE),
-        Message("text/plain", "Pınar’s nine papers\n".encode(), KEY),
-        lambda: [stream.getvalue().encode()] if not stream.closed and stream.getvalue() else [],
-        stream.close,
-    )
+    transport = _open(DestinationKind.CONSOLE, stream=stream)
+    place = Destination(DestinationKind.CONSOLE)
+    message = Message("text/plain", "Pınar’s nine papers\n".encode(), KEY)
+
+    def list_arrived() -> list[bytes]:
+        if stream.closed:
+            return []
+        written = stream.getvalue()
+        return [written.encode()] if written else []
+
+    return Route(transport, place, message, list_arrived, stream.close)
 
 
 _ROUTES: dict[DestinationKind, Callable[[ExitStack, Path], Route]] = {

@@ -34,7 +34,10 @@ OK = GateOutcome(RequestOutcome.OK)
 FAILED = GateOutcome(RequestOutcome.FAILED)
 PAGE = atom_feed(atom_entry())
 GOOD = Reply(PAGE)
-BOMB = b'<!DOCTYPE feed [<!ENTITY a "lol"><!ENTITY b "&a;&a;">]><feed xmlns="http://www.w3.org/2005/Atom">&b;</feed>'
+BOMB = (
+    b'<!DOCTYPE feed [<!ENTITY a "lol"><!ENTITY b "&a;&a;">]>'
+    b'<feed xmlns="http://www.w3.org/2005/Atom">&b;</feed>'
+)
 
 
 def test_a_search_is_asked_for_as_arxiv_documents_it_and_comes_with_its_bytes(
@@ -184,7 +187,7 @@ FINAL = [
 
 
 @pytest.mark.parametrize(("bad", "expected", "outcome"), FINAL)
-def test_what_will_not_pass_soon_is_not_asked_again(  # noqa: PLR0917 - three fixtures and a row of the table
+def test_what_will_not_pass_soon_is_not_asked_again(  # noqa: PLR0917 - a row of the table
     arxiv: ScriptedArxiv,
     client: ArxivClient,
     gate: WatchedGate,

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from digest.arxiv.client import ArxivClient
-from digest.arxiv.oai import TokenExpired
+from digest.arxiv.client import ArxivClient, Fetched
+from digest.arxiv.oai import OaiPage, TokenExpired
 from digest.arxiv.pages import walk_records
 from digest.model.errors import ArxivFaulted
 from tests.fakes.pages import oai_entry, oai_error, oai_page
@@ -17,17 +17,17 @@ FIRST = Reply(oai_page(oai_entry(), oai_entry(id_="2611.00002"), token="a%26b"))
 LAST = Reply(oai_page(oai_entry(id_="2611.00003"), token=""))
 
 
+def list_numbers(fetched: Fetched[OaiPage]) -> list[int]:
+    return [paper.id.number for paper in fetched.page.papers]
+
+
 def test_tokens_are_followed_to_the_end(
     arxiv: ScriptedArxiv, client: ArxivClient, gate: WatchedGate
 ) -> None:
     middle = Reply(oai_page(oai_entry(id_="2611.00004"), oai_entry(id_="2611.00005"), token="c"))
     arxiv.script(FIRST, middle, LAST)
     pages = list(walk_records(client, DAY))
-    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [
-        [1, 2],
-        [4, 5],
-        [3],
-    ]
+    assert [list_numbers(page) for page in pages] == [[1, 2], [4, 5], [3]]
     asked = {"verb": "ListRecords", "metadataPrefix": "arXivRaw", "from": "2026-11-17"}
     tokens = ({"verb": "ListRecords", "resumptionToken": token} for token in ("a%26b", "c"))
     assert [seen.params for seen in arxiv.seen] == [asked, *tokens]
@@ -63,12 +63,7 @@ def test_a_list_whose_first_pages_were_short_is_read_once_more(
         LAST,
     )
     pages = list(walk_records(client, DAY))
-    assert [[paper.id.number for paper in fetched.page.papers] for fetched in pages] == [
-        [1],
-        [4, 5],
-        [1, 2],
-        [3],
-    ]
+    assert [list_numbers(page) for page in pages] == [[1], [4, 5], [1, 2], [3]]
 
 
 def test_each_page_is_given_out_before_the_next_is_asked_for(

@@ -46,16 +46,19 @@ class Shelf:
             number = 20_000 + len(self.papers)
             self.papers.insert(0, (number, NEWEST + timedelta(hours=number)))
         total = len(self.papers) - self.arrivals if self.total is None else self.total
-        entries = (
-            atom_entry(f"2611.{n:05d}v1", updated=at.strftime("%Y-%m-%dT%H:%M:%SZ"))
-            for n, at in page
-        )
+        entries = []
+        for number, at in page:
+            updated = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+            entries.append(atom_entry(f"2611.{number:05d}v1", updated=updated))
         return Reply(atom_feed(*entries, total=total, start=start, per_page=size))
 
 
 def walk(client: ArxivClient, *, until: datetime = LONG_AGO, size: int = 20) -> list[int]:
     pages = walk_search(client, "cat:cs.PF", until=until, size=size)
-    return [paper.id.number for fetched in pages for paper in fetched.page.papers]
+    numbers = []
+    for fetched in pages:
+        numbers += [paper.id.number for paper in fetched.page.papers]
+    return numbers
 
 
 def starts(arxiv: ScriptedArxiv) -> list[int]:
@@ -101,7 +104,8 @@ def test_empty_pages_are_asked_for_in_smaller_ones(
     shelf.keep = 0
     shelf.keep_times = 3
     assert walk(client, size=40) == list(range(1, 61))
-    assert [int(seen.params["max_results"]) for seen in arxiv.seen[:4]] == [40, 40, 40, 20]
+    sizes = [int(seen.params["max_results"]) for seen in arxiv.seen]
+    assert sizes[:4] == [40, 40, 40, 20]
 
 
 def test_pages_that_stay_empty_are_no_end_of_the_search(
@@ -117,7 +121,8 @@ def test_out_of_order_a_walk_goes_on_to_the_end_instead_of_stopping_at_a_date(
 ) -> None:
     shelf = Shelf(arxiv, 100)
     shelf.is_shuffled = True
-    assert sorted(walk(client, until=NEWEST - timedelta(hours=1))) == list(range(1, 101))
+    numbers = walk(client, until=NEWEST - timedelta(hours=1))
+    assert sorted(numbers) == list(range(1, 101))
 
 
 def test_papers_that_come_in_meanwhile_push_nothing_out(
@@ -140,7 +145,8 @@ def test_a_gap_between_two_pages_takes_the_walk_back(
     arxiv: ScriptedArxiv, client: ArxivClient
 ) -> None:
     Shelf(arxiv, 200).shift = OVERLAP + 2
-    assert walk(client, until=NEWEST - timedelta(hours=100), size=40)[:100] == list(range(1, 101))
+    numbers = walk(client, until=NEWEST - timedelta(hours=100), size=40)
+    assert numbers[:100] == list(range(1, 101))
 
 
 def test_results_that_keep_moving_are_an_error_and_no_end(
@@ -177,11 +183,13 @@ def test_answers_that_go_on_knowing_of_nothing_are_an_error(
     arxiv: ScriptedArxiv, client: ArxivClient
 ) -> None:
     shelf = Shelf(arxiv, 60)
-    arxiv.answer = lambda seen: (
-        Reply(atom_feed(total=0, start=seen.params["start"]))
-        if len(arxiv.seen) > 1
-        else shelf.answer(seen)
-    )
+
+    def answer(seen: Seen) -> Reply:
+        if len(arxiv.seen) > 1:
+            return Reply(atom_feed(total=0, start=seen.params["start"]))
+        return shelf.answer(seen)
+
+    arxiv.answer = answer
     with pytest.raises(ArxivShort, match="changed while"):
         walk(client)
 
@@ -190,9 +198,13 @@ def test_that_there_is_nothing_is_asked_once_more_where_it_would_be_news(
     arxiv: ScriptedArxiv, client: ArxivClient
 ) -> None:
     shelf = Shelf(arxiv, 5)
-    arxiv.answer = lambda seen: (
-        Reply(atom_feed(total=0)) if len(arxiv.seen) == 1 else shelf.answer(seen)
-    )
+
+    def answer(seen: Seen) -> Reply:
+        if len(arxiv.seen) == 1:
+            return Reply(atom_feed(total=0))
+        return shelf.answer(seen)
+
+    arxiv.answer = answer
     pages = walk_search(client, "cat:cs.PF", until=LONG_AGO, asks_twice=True)
     assert [len(fetched.page.papers) for fetched in pages] == [5]
     Shelf(arxiv, 0)

@@ -1,4 +1,4 @@
-"""Searches with more results than arXiv gives out are read in parts, and nothing is lost between them."""
+"""Searches with more results than arXiv gives out are read in parts, and none is lost between."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ RANGE = re.compile(r"\(cat:cs\.PF\) AND submittedDate:\[(\d{12}) TO (\d{12})\]")
 
 
 class Library:
-    """An arXiv with papers submitted once and replaced another time, which gives out so many of a search."""
+    """An arXiv with papers submitted once and replaced another time.
+
+    Of one search it gives out so many.
+    """
 
     def __init__(self, arxiv: ScriptedArxiv) -> None:
         self.papers: list[tuple[int, datetime, datetime]] = []
@@ -35,16 +38,16 @@ class Library:
         arxiv.answer = self.answer
 
     def add(self, submitted: datetime, updated: datetime | None = None) -> None:
-        self.papers.append((len(self.papers) + 1, submitted, updated or submitted))
+        number = len(self.papers) + 1
+        self.papers.append((number, submitted, updated or submitted))
 
     def answer(self, seen: Seen) -> Reply:
-        """Answer a search as arXiv does, its limit and its way of reading a last minute included."""
+        """Answer a search as arXiv does, with its limit and its way to read the last minute."""
         start = int(seen.params["start"])
         size = int(seen.params["max_results"])
         assert 1 + round(start / size) <= WALL // size, "arXiv answers with an inner error"
-        found = sorted(
-            self._select(seen.params["search_query"]), key=lambda paper: paper[2], reverse=True
-        )
+        selected = self._select(seen.params["search_query"])
+        found = sorted(selected, key=lambda paper: paper[2], reverse=True)
         if self.is_shuffled:
             random.Random(1).shuffle(found)  # noqa: S311 - a made-up disorder
         is_part = "submittedDate" in seen.params["search_query"]
@@ -52,10 +55,10 @@ class Library:
             self.denied -= 1
             return Reply(atom_feed(total=0))
         page = found[start : start + size]
-        entries = (
-            atom_entry(f"2611.{number:05d}v1", published=write(submitted), updated=write(updated))
-            for number, submitted, updated in page
-        )
+        entries = []
+        for number, submitted, updated in page:
+            id_ = f"2611.{number:05d}v1"
+            entries.append(atom_entry(id_, published=write(submitted), updated=write(updated)))
         return Reply(atom_feed(*entries, total=len(found), start=start, per_page=size))
 
     def _select(self, query: str) -> Iterator[tuple[int, datetime, datetime]]:
@@ -87,7 +90,10 @@ def walk(client: ArxivClient, until: datetime, *, size: int = 20) -> list[Fetche
 
 
 def list_numbers(pages: list[Fetched[AtomPage]]) -> list[int]:
-    return [paper.id.number for fetched in pages for paper in fetched.page.papers]
+    numbers = []
+    for fetched in pages:
+        numbers += [paper.id.number for paper in fetched.page.papers]
+    return numbers
 
 
 def scatter(library: Library, count: int, days: int, seed: int) -> None:
@@ -96,10 +102,11 @@ def scatter(library: Library, count: int, days: int, seed: int) -> None:
     for number in range(count):
         submitted = NOW - timedelta(seconds=dice.randrange(60, days * 86_400))
         if number % 5 == 0:
-            submitted = submitted.replace(
-                hour=13, minute=59, second=dice.randrange(60)
-            ) - timedelta(days=1)
-        updated = submitted + dice.random() * (NOW - submitted) if number % 3 == 0 else submitted
+            second = dice.randrange(60)
+            submitted = submitted.replace(hour=13, minute=59, second=second) - timedelta(days=1)
+        updated = submitted
+        if number % 3 == 0:
+            updated += dice.random() * (NOW - submitted)
         library.add(submitted, updated.replace(microsecond=0))
 
 
@@ -112,9 +119,11 @@ def test_a_search_beyond_the_limit_brings_all_that_is_wanted_once(
     dice = random.Random(seed)  # noqa: S311 - made-up papers
     scatter(library, dice.randrange(150, 900), dice.choice([5, 60, 2000]), seed)
     until = NOW - timedelta(days=dice.choice([1, 8, 100, 3000]))
-    numbers = list_numbers(walk(client, until, size=dice.choice([10, 20, 50])))
+    size = dice.choice([10, 20, 50])
+    numbers = list_numbers(walk(client, until, size=size))
     assert len(numbers) == len(set(numbers))
-    assert set(numbers) >= {number for number, _, updated in library.papers if updated >= until}
+    expected = {number for number, _, updated in library.papers if updated >= until}
+    assert set(numbers) >= expected
 
 
 def test_pages_of_a_part_tell_the_total_of_the_whole(library: Library, client: ArxivClient) -> None:
@@ -148,7 +157,8 @@ def test_a_part_that_is_said_to_be_empty_is_asked_for_once_more(
 ) -> None:
     scatter(library, 300, 30, 1)
     library.denied = 1
-    assert len(list_numbers(walk(client, NOW - timedelta(days=40)))) == 300
+    fetched = walk(client, NOW - timedelta(days=40))
+    assert len(list_numbers(fetched)) == 300
 
 
 def test_a_part_whose_papers_do_not_all_come_is_an_error(
@@ -193,4 +203,5 @@ def test_papers_older_than_arxiv_belong_to_a_part_too(
 ) -> None:
     scatter(library, 300, 30, 1)
     library.add(datetime(1989, 10, 31, tzinfo=UTC), NOW - timedelta(days=1))
-    assert 301 in list_numbers(walk(client, NOW - timedelta(days=40)))
+    fetched = walk(client, NOW - timedelta(days=40))
+    assert 301 in list_numbers(fetched)

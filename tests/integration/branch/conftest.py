@@ -38,8 +38,9 @@ arxiv.oai_url = "{arxiv}/oai"
 
 
 def git(folder: Path, *arguments: str, given: str = "") -> str:
+    command = ["git", "-c", "user.name=me", "-c", "user.email=me@host", *arguments]
     done = subprocess.run(  # noqa: S603 - our own words
-        ["git", "-c", "user.name=me", "-c", "user.email=me@host", *arguments],  # noqa: S607 - git from the path
+        command,
         cwd=folder,
         input=given,
         check=True,

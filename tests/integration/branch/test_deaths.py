@@ -1,4 +1,4 @@
-"""Runs that are killed: what they leave in doubt, in whose hands, and in the temporary folder. Real processes."""
+"""Runs that are killed: what they leave in doubt, claimed, and in the temporary folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _PATIENCE = 30.0
 def write_readers(folder: Path, *others: str) -> None:
     """Let the digest of a clone go to twelve readers, and to other places."""
     path = folder / "digest.toml"
-    places = ", ".join(f'"{one}"' for one in (*(f"mailto:{one}" for one in READERS), *others))
+    destinations = [f"mailto:{reader}" for reader in READERS]
+    destinations += others
+    places = ", ".join(f'"{destination}"' for destination in destinations)
     path.write_text(re.sub("to = .*", f"to = [{places}]", path.read_text()))
 
 

@@ -22,20 +22,31 @@ from tests.conftest import IS_NIGHTLY
 from tests.integration.cli.fortnight import NOW, World
 
 ADVISED = re.compile(r"`digest ((?!serve|demo|init)[^`]+)`")
-SCREENS = "status --all, run, delivery list, subscription list, query list, feed list, coverage, doctor --quick"
-SLIPS = """subscription show perf-tem, query show perff, delivery show 999, delivery retry 7, delivery cancel 7,
-delivery retry, explain 2611.15012 perf-tem, explain perf-team 2611.15012, explain 2611.15012,
+SCREENS = (
+    "status --all, run, delivery list, subscription list, query list, feed list, coverage,"
+    " doctor --quick"
+)
+SLIPS = """subscription show perf-tem, query show perff, delivery show 999, delivery retry 7,
+delivery cancel 7, delivery retry, explain 2611.15012 perf-tem, explain perf-team 2611.15012,
+explain 2611.15012,
 feed rotate gpu-mail, explain 2611.15012 x@y.example, preview gpu-static --date 2020-01-01,
 subscription edit gpu-mail, query remove gpu,
 subscription pause gpu-static, subscription pause gpu-mail,
 subscription unsubscribe gpu-mail reader@digest.example, feed revoke perf-team,
 templates list nosuch, templates list, send gpu-mail, staus, query lst"""
-OLD_MAIL = '[[subscriptions]]\nname = "old-mail"\nfollow = ["follow", "gpu"]\nto = "mailto:old@digest.example"\n'
-_COPIED = "digest_id, destination, not_before, token, owner, name, remote_address, remote_id, created_at, share"
+OLD_MAIL = """[[subscriptions]]
+name = "old-mail"
+follow = ["follow", "gpu"]
+to = "mailto:old@digest.example"
+"""
+_COPIED = (
+    "digest_id, destination, not_before, token, owner, name, remote_address, remote_id,"
+    " created_at, share"
+)
 SECOND_PART = f"""INSERT INTO deliveries
 (part, parts, idempotency_key, attempts, state, last_error, ended_at, {_COPIED})
-SELECT 1, 2, 'other', 0, state, '["earlier part","1",' || last_error || ']', ended_at, {_COPIED} FROM deliveries
-WHERE id = 13"""
+SELECT 1, 2, 'other', 0, state, '["earlier part","1",' || last_error || ']', ended_at, {_COPIED}
+FROM deliveries WHERE id = 13"""
 
 
 def live(world: World, *calls: str, sql: tuple[str, ...] = ()) -> None:

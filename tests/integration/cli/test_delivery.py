@@ -26,7 +26,8 @@ def test_a_retried_delivery_goes_out_with_the_next_run(world: World, digest: She
     world.mail.script.clear()
     said = digest("delivery", "retry", "4", "13", "4")
     assert said.out == (
-        "Deliveries 4, 13 will be tried by the next `digest run`, or at once if `digest serve` runs."
+        "Deliveries 4, 13 will be tried by the next `digest run`, "
+        "or at once if `digest serve` runs."
         " What was refused there before is tried first.\n"
     )
     before = len(world.mail.mails)
@@ -116,7 +117,7 @@ def test_what_is_held_is_said_by_every_run_and_sent_all_at_once(
     assert digest("delivery", "retry", "--held").out == "Nothing needs you that could be sent.\n"
 
 
-def test_what_waited_for_a_destination_that_was_taken_out_is_told_once_with_a_way_to_read_it(
+def test_what_waited_for_a_destination_that_was_taken_out_is_named_once_with_a_way_to_read_it(
     world: World, digest: Shell
 ) -> None:
     hold_two_by_a_typo(world, digest)

@@ -35,7 +35,7 @@ def test_on_a_terminal_the_demos_pages_stay_until_a_key_is_pressed(tmp_path: Pat
     if not pid:  # pragma: no cover - the other process
         os.chdir(tmp_path)
         os.environ["PYTHONPATH"] = str(ROOT)
-        os.execv(sys.executable, [sys.executable, "-m", "digest", "demo"])  # noqa: S606 - our own command
+        os.execv(sys.executable, [sys.executable, "-m", "digest", "demo"])  # noqa: S606 - ours
     said = _read_until(terminal, "ends the demo")
     found = re.search(r"http://127\.0\.0\.1:\d+/d/\S+", said)
     assert found, said

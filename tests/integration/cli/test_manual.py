@@ -32,18 +32,31 @@ from tests.settings_table import settings_table_markdown
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("digest/manual/*.md")}
 PAGES["README"] = (ROOT / "README.md").read_text(encoding="utf-8")
-FENCES = [
-    fence for page in PAGES.values() for fence in re.findall(r"(?ms)^```(\w+)\n(.*?)^```$", page)
-]
+FENCE = re.compile(r"(?ms)^```(\w+)\n(.*?)^```$")
 TYPED = re.compile(r"(?m)(?:^|[ =/])(?:digest )+((?:[a-z]|--)[^>\n]*)")
-COMMANDS = {
-    line
-    for language, text in FENCES
-    if language in {"sh", "cron", "ini"}
-    for line in TYPED.findall(text)
-}
-COMMANDS |= {line for page in PAGES.values() for line in re.findall(r"`digest ([^`]+)`", page)}
-COMMANDS = {line.removeprefix("--config /srv/digest/digest.toml ").strip() for line in COMMANDS}
+
+
+def list_fences() -> list[tuple[str, str]]:
+    """Return the language and the text of each fenced block in the manual."""
+    fences: list[tuple[str, str]] = []
+    for page in PAGES.values():
+        fences += FENCE.findall(page)
+    return fences
+
+
+def list_commands() -> set[str]:
+    """Return every command of `digest` that the manual shows, without its first word."""
+    commands: set[str] = set()
+    for language, text in list_fences():
+        if language in {"sh", "cron", "ini"}:
+            commands.update(TYPED.findall(text))
+    for page in PAGES.values():
+        commands.update(re.findall(r"`digest ([^`]+)`", page))
+    return {line.removeprefix("--config /srv/digest/digest.toml ").strip() for line in commands}
+
+
+FENCES = list_fences()
+COMMANDS = list_commands()
 COMMANDS -= {
     "demo",
     "serve",
@@ -84,10 +97,26 @@ BEFORE = {  # what a reader has done before, by how a command begins
 
 def column(page: str, after: str) -> list[str]:
     """Return what stands in backticks in the left column of the first table after a text."""
-    table = re.findall(r"(?ms)^\|.*?(?=^(?!\|))", page.partition(after)[2])[0]
-    return re.findall(
-        r"`([^`]+)`", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:])
-    )
+    _, _, rest = page.partition(after)
+    table = re.findall(r"(?ms)^\|.*?(?=^(?!\|))", rest)[0]
+    _, _, *rows = table.splitlines()
+    left_column = "\n".join(row.split(" | ")[0] for row in rows)
+    return re.findall(r"`([^`]+)`", left_column)
+
+
+def keep_one_subscription(path: Path) -> None:
+    """Leave one subscription in the file, as `digest init` writes it."""
+    parts = path.read_text().split("[[subscriptions]]")
+    path.write_text("[[subscriptions]]".join(parts[:2]))
+
+
+def list_commands_before(line: str) -> list[str]:
+    """Return what has to be done first, so that a command has something to do."""
+    commands: list[str] = []
+    for start, needed in BEFORE.items():
+        if line.startswith(start):
+            commands += needed
+    return commands
 
 
 @pytest.mark.parametrize("line", sorted(COMMANDS))
@@ -110,22 +139,18 @@ def test_each_command_does_what_a_reader_types_it_for(
         monkeypatch.setenv("XDG_STATE_HOME", str(world.folder))
     if "--provider" in line:
         monkeypatch.setenv("DIGEST_MAIL_PASSWORD", "made-up")
-    if (
-        "--save" in line or "undo" in line
-    ):  # into a file with one subscription, as `digest init` writes it
-        path = world.folder / "digest.toml"
-        path.write_text("[[subscriptions]]".join(path.read_text().split("[[subscriptions]]")[:2]))
-    for before in [one for start, ones in BEFORE.items() if line.startswith(start) for one in ones]:
+    if "--save" in line or "undo" in line:
+        keep_one_subscription(world.folder / "digest.toml")
+    for before in list_commands_before(line):
         run_cli(shlex.split(before))
         world.clock.sleep(1)
     for said, meant in MADE_UP.items():
         line = line.replace(said, meant)
     # Nobody answers what these ask, and one of the saved queries here can't be read.
     asks = {"init", 'init --to "#papers"', "add", "subscription remove reader@digest.example"}
-    digest(
-        *shlex.split(line),
-        expect=2 if line in asks or "--start" in line else int(line.startswith("doctor")),
-    )
+    finds_trouble = line.startswith("doctor")
+    expected = 2 if line in asks or "--start" in line else int(finds_trouble)
+    digest(*shlex.split(line), expect=expected)
 
 
 def write_tables(data: dict[str, Any], name: str = "") -> str:
@@ -135,16 +160,18 @@ def write_tables(data: dict[str, Any], name: str = "") -> str:
     ]
     for key, value in data.items():
         if holds_tables(value):
-            head = "[[{}]]" if isinstance(value, list) else "[{}]"
-            for one in value if isinstance(value, list) else [value]:
-                lines += [head.format(f"{name}{key}"), write_tables(one, f"{name}{key}.")]
+            place = f"{name}{key}"
+            is_list = isinstance(value, list)
+            head = f"[[{place}]]" if is_list else f"[{place}]"
+            for one in value if is_list else [value]:
+                lines += [head, write_tables(one, f"{place}.")]
     return "\n".join(lines)
 
 
 def holds_tables(value: object) -> bool:
-    return isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(one, dict) for one in value)
-    )
+    if isinstance(value, list):
+        return any(isinstance(one, dict) for one in value)
+    return isinstance(value, dict)
 
 
 @pytest.mark.parametrize("text", sorted({text for language, text in FENCES if language == "toml"}))
@@ -154,12 +181,13 @@ def test_each_part_of_a_configuration_can_be_used(text: str, tmp_path: Path) -> 
     path = tmp_path / "digest.toml"
     whole = next(tomllib.loads(text) for _, text in FENCES if "gpu-static" in text)
     for key, value in tomllib.loads(text).items():
-        place = (
-            whole
-            if key in {*TABLES, *whole, "templates", "webhooks"}
-            else whole["subscriptions"][-1]
-        )
-        place[key] = {**place.get(key, {}), **value} if isinstance(value, dict) else value
+        place = whole["subscriptions"][-1]
+        if key in {*TABLES, *whole, "templates", "webhooks"}:
+            place = whole
+        if isinstance(value, dict):
+            place[key] = {**place.get(key, {}), **value}
+        else:
+            place[key] = value
     path.write_text(write_tables(whole), encoding="utf-8")
     given = {"QUERY": "cat:cs.PF", "READER": "ada@example.org", "CHANNEL": "#papers"}
     environ = {f"DIGEST_VALUE_{name}": value for name, value in given.items()}
@@ -170,11 +198,15 @@ def test_each_other_block_can_be_read() -> None:
     def read_shell(text: str) -> None:
         subprocess.run(["/bin/bash", "-n"], input=text, text=True, check=True)
 
+    def read_cron(text: str) -> None:
+        read_shell(re.sub(r"(?m)^(\S+ +){5}", "", text))
+
+    ini = configparser.ConfigParser(interpolation=None, strict=False)
     readers: dict[str, Callable[[str], object]] = {
         "sh": read_shell,
-        "cron": lambda text: read_shell(re.sub(r"(?m)^(\S+ +){5}", "", text)),
+        "cron": read_cron,
         "dockerfile": read_shell,
-        "ini": configparser.ConfigParser(interpolation=None, strict=False).read_string,
+        "ini": ini.read_string,
         "json": json.loads,
         "toml": tomllib.loads,
     }
@@ -198,11 +230,9 @@ def test_the_tables_hold_what_there_is() -> None:
     assert column(PAGES["cadence"], "## Quiet days") == list(WhenEmpty)
     assert all(map(read_cadence, column(PAGES["cadence"], "#")))
     assert all(map(read_destination, column(PAGES["starting"], "## A small digest.toml")))
-    notes = [
-        str(note)
-        for text in column(PAGES["queries"], "## What")
-        for note in parse_query(text).notes
-    ]
+    notes: list[str] = []
+    for text in column(PAGES["queries"], "## What"):
+        notes += map(str, parse_query(text).notes)
     assert len(notes) <= 1, "only `lic:` has something to remark on"
 
 
@@ -213,8 +243,7 @@ def test_the_readme_is_short_leads_to_what_is_there_and_shows_four_light_picture
     assert {f"digest/manual/{name}.md" for name in PAGES if name != "README"} <= targets
     assert [target for target in targets if not (ROOT / target).is_file()] == []
     shown = re.findall(r"(?:src|srcset)=\"([^\"]+)\"", readme)
-    assert sorted(shown) == [
-        str(path.relative_to(ROOT)) for path in sorted(ROOT.glob(".github/*.png"))
-    ]
+    pictures = sorted(ROOT.glob(".github/*.png"))
+    assert sorted(shown) == [str(path.relative_to(ROOT)) for path in pictures]
     assert len(shown) <= 4
     assert max((ROOT / name).stat().st_size for name in shown) < 300_000

@@ -1,4 +1,4 @@
-"""`digest missed`: the papers of the last days near a library, from what was fetched once and kept."""
+"""`digest missed`: the papers of the last days near a library, fetched once and kept."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ from tests.fakes.zotero import FakeLibrary, Zotero
 from tests.integration.cli.conftest import Shell
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-LIBRARY = """
-@article{a, title = {Tail latency of shared accelerators}, abstract = {Which kernels of GPUs to keep waiting.}}
-@article{b, title = {Counters and caches}, abstract = {Cache misses and performance counters of machines.}}
-"""
+LIBRARY = (
+    "\n@article{a, title = {Tail latency of shared accelerators},"
+    " abstract = {Which kernels of GPUs to keep waiting.}}"
+    "\n@article{b, title = {Counters and caches},"
+    " abstract = {Cache misses and performance counters of machines.}}\n"
+)
 
 
 @dataclass
@@ -51,11 +53,11 @@ class Outside:
         """
         asked = [dict(request.params) for request in self.arxiv.requests[self.seen :]]
         self.seen += len(asked)
-        tokens = [parse_qs(unquote(one.get("resumptionToken", ""))) for one in asked]
-        return [
-            one.get("from") or one.get("id_list") or token["from"][0]
-            for one, token in zip(asked, tokens, strict=True)
-        ]
+        starts = []
+        for one in asked:
+            token = parse_qs(unquote(one.get("resumptionToken", "")))
+            starts.append(one.get("from") or one.get("id_list") or token["from"][0])
+        return starts
 
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -65,23 +67,18 @@ class Outside:
 def outside(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Outside]:
     clock = ManualClock(NOW)
     with DemoArxiv(read_demo_papers(date(2026, 11, 22)), clock, page_size=6) as arxiv:
-        for name, value in {
-            "XDG_STATE_HOME": str(fresh / "state"),
-            "DIGEST_ARXIV_OAI_URL": arxiv.oai_url,
-            "DIGEST_ARXIV_API_URL": arxiv.api_url,
-            "DIGEST_TEST_CLOCK": arxiv.clock_url,
-        }.items():
-            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("XDG_STATE_HOME", str(fresh / "state"))
+        monkeypatch.setenv("DIGEST_ARXIV_OAI_URL", arxiv.oai_url)
+        monkeypatch.setenv("DIGEST_ARXIV_API_URL", arxiv.api_url)
+        monkeypatch.setenv("DIGEST_TEST_CLOCK", arxiv.clock_url)
         world = Outside(arxiv, clock, fresh)
         world.write("thesis.bib", LIBRARY)
         yield world
 
 
 def list_ids(digest: Shell, *arguments: str) -> list[str]:
-    return [
-        paper["entry"]["paper"]["id"]
-        for paper in digest("missed", *arguments, "--json").json["papers"]
-    ]
+    missed = digest("missed", *arguments, "--json").json
+    return [paper["entry"]["paper"]["id"] for paper in missed["papers"]]
 
 
 @pytest.mark.usefixtures("outside")
@@ -118,16 +115,16 @@ def test_papers_withdrawn_or_only_replaced_in_these_days_are_none(
         id="2509.00011",
         title="Tail latency of shared accelerators, revisited",
     )
-    outside.arxiv.add(replace(old, submitted=(NOW - timedelta(days=80), NOW - timedelta(days=5))))
+    both_versions = (NOW - timedelta(days=80), NOW - timedelta(days=5))
+    outside.arxiv.add(replace(old, submitted=both_versions))
     outside.write(
         "queues.bib",
         "@misc{a, title={A proof that every queue is short: stationary lengths}}" + LIBRARY,
     )
     said = digest("missed", "queues.bib", "--json", "--limit", "40").json
     assert said["announced"] == 26
-    assert {"2611.14993", "2509.00011"}.isdisjoint(
-        paper["entry"]["paper"]["id"] for paper in said["papers"]
-    )
+    shown = [paper["entry"]["paper"]["id"] for paper in said["papers"]]
+    assert {"2611.14993", "2509.00011"}.isdisjoint(shown)
 
 
 def test_a_second_call_fetches_only_what_is_newer(outside: Outside, digest: Shell) -> None:
@@ -254,9 +251,8 @@ def test_a_later_call_gives_the_answer_of_the_first(outside: Outside, digest: Sh
         "dois.bib", "@misc{c, title={Of caches}, doi={10.5555/abc}}@misc{d, eprint={2611.15012}}"
     )
     first = digest("missed", "dois.bib", "--json").json
-    assert "Why 100%" in {paper["entry"]["near"][:8] for paper in first["papers"]}, (
-        "its title as arXiv has it"
-    )
+    beginnings = {paper["entry"]["near"][:8] for paper in first["papers"]}
+    assert "Why 100%" in beginnings, "its title as arXiv has it"
     digest("missed", "dois.txt", expect=3)
     assert digest("missed", "dois.bib", "--json").json == first
 
@@ -274,12 +270,12 @@ def test_zotero_is_asked_once_for_what_has_not_changed(
         assert (list_ids(digest, "ZOTERO:1"), len(zotero.visits) - visits) == (found, 1)
 
 
-def test_it_tells_for_how_many_abstracts_arxiv_was_not_asked_yet(
+def test_it_says_for_how_many_abstracts_arxiv_was_not_asked_yet(
     outside: Outside, digest: Shell
 ) -> None:
-    outside.write(
-        "ids.txt", "\n".join(f"1601.{number:05}" for number in range(1, 504)) + "\n2611.15012\n"
-    )
+    lines = [f"1601.{number:05}" for number in range(1, 504)]
+    lines += ["2611.15012", ""]
+    outside.write("ids.txt", "\n".join(lines))
     assert "The next call asks arXiv for 3 of them that lack an abstract." in " ".join(
         digest("missed", "ids.txt").out.split()
     )
@@ -298,13 +294,16 @@ def test_with_a_configuration_it_takes_its_addresses_and_ends_with_a_command_tha
     outside: Outside, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DIGEST_ARXIV_OAI_URL")
-    text = 'follow = "cat:cs.PF"\nto = "console"\n[arxiv]\ncontact = "ops@example.org"\nsource = "query"\n'
-    outside.write("digest.toml", f'{text}oai_url = "{outside.arxiv.oai_url}"\n')
+    text = (
+        'follow = "cat:cs.PF"\nto = "console"\n'
+        '[arxiv]\ncontact = "ops@example.org"\nsource = "query"\n'
+        f'oai_url = "{outside.arxiv.oai_url}"\n'
+    )
+    outside.write("digest.toml", text)
     last = digest("missed", "thesis.bib").lines[-1]
     assert last.startswith("To get such papers every day: `digest add cat:cs.PF ")
     assert "ops@example.org" in outside.arxiv.requests[0].user_agent
-    outside.write(
-        "digest.toml", f'library = "thesis.bib"\n{text}oai_url = "{outside.arxiv.oai_url}"\n'
-    )
-    last = " ".join(digest("missed", "thesis.bib").out.split("\n\n")[-1].split())
+    outside.write("digest.toml", f'library = "thesis.bib"\n{text}')
+    *_, paragraph = digest("missed", "thesis.bib").out.split("\n\n")
+    last = " ".join(paragraph.split())
     assert last.startswith("This library already puts the digests of ")

@@ -79,8 +79,9 @@ def test_the_manifests_scopes_are_all_the_client_needs_and_none_can_be_left_out(
             called = set(slack.calls)
         assert {METHODS[method] for method in called} <= set(LEAST)
     for left_out in LEAST:
+        granted = set(LEAST) - {left_out}
         with (
-            SlackReceiver(clock, channels=CHANNELS, scopes=set(LEAST) - {left_out}) as slack,
+            SlackReceiver(clock, channels=CHANNELS, scopes=granted) as slack,
             pytest.raises(DeliveryError, match="missing_scope"),
         ):
             use_all(slack, clock, "papers")
@@ -89,7 +90,8 @@ def test_the_manifests_scopes_are_all_the_client_needs_and_none_can_be_left_out(
 def test_the_manifest_gives_each_scope_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_cli(["slack", "manifest", "--private"]) == 0
     said = capsys.readouterr().out
-    assert [line.split()[1] for line in said.splitlines() if " # " in line] == list(ALL)
+    explained = [line for line in said.splitlines() if " # " in line]
+    assert [line.split()[1] for line in explained] == list(ALL)
 
 
 def test_what_is_in_order_is_said_to_be_and_nothing_is_posted(slack: SlackReceiver) -> None:
@@ -110,18 +112,16 @@ def test_what_is_in_order_is_said_to_be_and_nothing_is_posted(slack: SlackReceiv
         ("slack:#lounge", "/invite @"),
     ],
 )
-def test_each_trouble_with_a_channel_is_told_with_what_to_do(
+def test_each_trouble_with_a_channel_is_reported_with_what_to_do(
     slack: SlackReceiver, to: str, todo: str
 ) -> None:
     *_, found = inspect(slack, to)
-    assert (found.verdict, todo in found.todo, "team 0" in found.said) == (
-        Verdict.PROBLEM,
-        True,
-        True,
-    )
+    assert found.verdict is Verdict.PROBLEM
+    assert todo in found.todo
+    assert "team 0" in found.said
 
 
-def test_a_token_that_opens_nothing_is_all_that_is_told(slack: SlackReceiver) -> None:
+def test_a_token_that_opens_nothing_is_all_that_is_reported(slack: SlackReceiver) -> None:
     slack.trouble = "token_revoked"
     (finding,) = inspect(slack, "slack:#papers")
     assert (finding.verdict, "token_revoked" in finding.said) == (Verdict.PROBLEM, True)
@@ -131,15 +131,17 @@ def test_a_token_that_opens_nothing_is_all_that_is_told(slack: SlackReceiver) ->
 @pytest.mark.parametrize(
     ("token", "kind"), [("xoxp-1-a", "person"), ("xapp-1-a", "whole app"), ("hm", "unknown")]
 )
-def test_a_token_of_another_kind_is_told_before_slack_is_asked(
+def test_a_token_of_another_kind_is_named_before_slack_is_asked(
     slack: SlackReceiver, token: str, kind: str
 ) -> None:
     (finding,) = inspect(slack, "slack:#papers", token=token)
-    assert (kind in finding.said, "xoxb-" in finding.todo, slack.calls) == (True, True, ())
+    assert kind in finding.said
+    assert "xoxb-" in finding.todo
+    assert slack.calls == ()
 
 
 @pytest.mark.parametrize("left_out", list(LEAST))
-def test_a_missing_scope_is_told(clock: ManualClock, left_out: str) -> None:
+def test_a_missing_scope_is_named(clock: ManualClock, left_out: str) -> None:
     with SlackReceiver(clock, channels=CHANNELS, scopes=set(LEAST) - {left_out}) as slack:
         _, scopes, *_ = inspect(slack, "slack:#papers")
     assert (scopes.verdict, left_out in scopes.said) == (Verdict.PROBLEM, True)
@@ -149,7 +151,7 @@ def test_a_missing_scope_is_told(clock: ManualClock, left_out: str) -> None:
     ("granted", "said"),
     [(LEAST, "for public channels"), (ALL, "for public and private channels")],
 )
-def test_the_scopes_are_told_by_the_channels_they_open(
+def test_the_scopes_are_known_by_the_channels_they_open(
     clock: ManualClock, granted: dict[str, str], said: str
 ) -> None:
     with SlackReceiver(clock, channels=CHANNELS, scopes=granted) as slack:
@@ -157,7 +159,7 @@ def test_the_scopes_are_told_by_the_channels_they_open(
     assert scopes.said == f"the app has the scopes {said}"
 
 
-def test_an_app_of_private_channels_alone_is_told_as_one_and_finds_them_by_name(
+def test_an_app_of_private_channels_alone_is_known_and_finds_them_by_name(
     clock: ManualClock,
 ) -> None:
     granted = {"chat:write", "groups:read", "groups:history"}

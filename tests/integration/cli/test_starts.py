@@ -24,13 +24,16 @@ FLAGS = ("init", "--start", "github", "--query", "abs:GPU", "--zone", "Europe/Be
 def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_wait(
     fresh: Path, digest: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DIGEST_DISCORD_TEAM", hook := "https://discord.com/api/webhooks/1/abc")
+    hook = "https://discord.com/api/webhooks/1/abc"
+    monkeypatch.setenv("DIGEST_DISCORD_TEAM", hook)
     said = digest(
-        *FLAGS, "--package", WHEEL, "--from", "digest@example.org", "--contact", "https://example.org/me",
+        *FLAGS, "--package", WHEEL, "--from", "digest@example.org",
+        "--contact", "https://example.org/me",
         "--to", "a@example.org", "--to", "b@example.org", "--to", "#papers", "--to", "discord:team",
         "--smtp", "smtp+starttls://digest@mail.example.org:587", "--to", "webhook:lab",
     )  # fmt: skip
-    assert len(said.out.partition("next")[2].splitlines()) <= 10
+    _, _, next_steps = said.out.partition("next")
+    assert len(next_steps.splitlines()) <= 10
     assert "Fill in first what is empty" in said.out
     assert (fresh / "requirements.txt").read_text() == f"{WHEEL}\n"
     lines = (fresh / "secrets.env").read_text().splitlines()
@@ -47,11 +50,14 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
         "DIGEST_WEBHOOKS_LAB_URL=",
         "DIGEST_WEBHOOKS_LAB_SECRET=",
     ]
-    config = load_config(fresh / "digest.toml", dict(line.split("=", 1) for line in lines[1:]))
-    assert (config.store.git_branch, config.store.forget_unmatched_after) == ("digest-state", 3)
-    public = "".join(
-        one.read_text() for one in fresh.rglob("*") if one.is_file() and one.name != "secrets.env"
-    )
+    variables = dict(line.split("=", 1) for line in lines[1:])
+    config = load_config(fresh / "digest.toml", variables)
+    assert config.store.git_branch == "digest-state"
+    assert config.store.forget_unmatched_after == 3
+    public = ""
+    for file in fresh.rglob("*"):
+        if file.is_file() and file.name != "secrets.env":
+            public += file.read_text()
     assert "example.org" not in public.replace(WHEEL, "")
 
 
@@ -106,7 +112,9 @@ def test_the_workflow_ends_with_its_lease_and_pins_this_version_once_an_index_ha
     fresh: Path, digest: Shell
 ) -> None:
     digest(*FLAGS, "--package", COMMIT, "--to", "#papers", "--contact", "a@example.org")
-    assert f"timeout-minutes: {LEASE // timedelta(minutes=1)}\n" in (fresh / WORKFLOW).read_text()
+    minutes = LEASE // timedelta(minutes=1)
+    workflow = (fresh / WORKFLOW).read_text()
+    assert f"timeout-minutes: {minutes}\n" in workflow
     assert RELEASED_AS in ("", f"preprint-digest=={__version__}")
 
 
@@ -122,7 +130,7 @@ def test_the_workflow_ends_with_its_lease_and_pins_this_version_once_an_index_ha
         ("- cron", "- crom", "has no schedule that can be read"),
     ],
 )
-def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is_told(
+def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is_shown(
     fresh: Path, digest: Shell, pattern: str, text: str, said: str
 ) -> None:
     digest(*FLAGS, "--package", COMMIT, "--to", "#papers", "--contact", "a@example.org")

@@ -49,9 +49,8 @@ def test_a_difference_asks_arxiv_once_where_the_store_does_not_reach(
 ) -> None:
     said = digest("try", "gpu", "--against", "perf", "--days", "60", "--json").json
     assert said["checked_at"] is None
-    gained, lost = (
-        {one["paper"]["id"] for one in said["papers"][side]} for side in ("gained", "lost")
-    )
+    gained = {one["paper"]["id"] for one in said["papers"]["gained"]}
+    lost = {one["paper"]["id"] for one in said["papers"]["lost"]}
     assert gained.isdisjoint(lost)
     assert count_requests(world) == 1
 
@@ -105,9 +104,8 @@ def test_a_database_of_another_release_is_not_used(world: World, digest: Shell) 
 def test_a_trial_that_read_only_the_newest_says_so_and_what_there_is(
     world: World, digest: Shell
 ) -> None:
-    world.arxiv.add(
-        *(_announce(world, f"2611.{number}", f"Paper {number}") for number in range(19_000, 19_060))
-    )
+    for number in range(19_000, 19_060):
+        world.arxiv.add(_announce(world, f"2611.{number}", f"Paper {number}"))
     said = digest("try", "ti:paper", "--days", "300", "--limit", "1").out
     assert "50 papers or more" in said
     assert "The newest 50 were checked." in " ".join(said.split())

@@ -1,7 +1,8 @@
-"""Real titles and abstracts read without fault, where `DIGEST_REAL_DATA` names a folder that has them.
+"""Real titles and abstracts are read without fault, if `DIGEST_REAL_DATA` names their folder.
 
-What must appear is found by a reader that knows next to nothing of TeX: it takes out what stands between
-dollars or brackets, and commands with their arguments, and wants all that is left, letter by letter, in order.
+What must appear is found by a reader that knows next to nothing of TeX: it takes out what stands
+between dollars or brackets, and commands with their arguments, and wants all that is left, letter
+by letter, in order.
 """
 
 from __future__ import annotations
@@ -31,14 +32,26 @@ pytestmark = pytest.mark.skipif(
 )
 
 MATHEMATICS = re.compile(
-    r"\$\$.*?\$\$|(?<!\\)\$.*?(?<!\\)\$|\\\[.*?\\\]|\\\(.*?\\\)|\\begin\{([A-Za-z]+\*?)\}.*?\\end\{\1\}",
-    re.DOTALL,
+    r"""
+      \$\$ .*? \$\$                                 # $$x^2$$
+    | (?<!\\)\$ .*? (?<!\\)\$                       # $x^2$
+    | \\\[ .*? \\\]                                 # \[x^2\]
+    | \\\( .*? \\\)                                 # \(x^2\)
+    | \\begin\{([A-Za-z]+\*?)\} .*? \\end\{\1\}     # \begin{align*}x^2\end{align*}
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 WORDS = r"\\(?:emph|text[a-z]{2}|textnormal|text|mbox|url|footnote)(?![A-Za-z])\s*"
 """What their arguments say is there; of other commands it may become another sign, or nothing."""
 COMMANDS = re.compile(
-    rf"{WORDS}(?=\{{)|\\[A-Za-z]+\*?(?:\s*\[[^\]]*\])*(?:\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}})*|\\.",
-    re.DOTALL,
+    rf"""
+      {WORDS} (?=\{{)                                   # \emph before its brace
+    | \\[A-Za-z]+\*?                                    # \sqrt, \section*
+      (?: \s*\[[^\]]*\] )*                              # [3], what may be left out
+      (?: \s*\{{ (?: [^{{}}] | \{{[^{{}}]*\}} )* \}} )* # {{x}}, {{\bar{{x}}}}
+    | \\.                                               # \%
+    """,
+    re.DOTALL | re.VERBOSE,
 )
 FACES = re.compile(
     r"\{\s*\\(?:cal|frak|bf|rm)(?![A-Za-z])[^{}]*\}|\\(?:math[a-z]+|boldsymbol)\s+[A-Za-z]"
@@ -51,11 +64,10 @@ def read_texts() -> Iterator[str]:
     folder = Path(FOLDER)
     with gzip.open(folder / "data" / "papers_2016-08_09.jsonl.gz", "rt", encoding="utf-8") as lines:
         papers = [json.loads(line) for number, line in enumerate(lines) if number % EVERY == 0]
-    for path in (
-        folder / "data" / "odd_papers.jsonl",
-        *sorted((folder / "standin").glob("*.jsonl")),
-    ):
-        papers += [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    standins = sorted((folder / "standin").glob("*.jsonl"))
+    for path in (folder / "data" / "odd_papers.jsonl", *standins):
+        lines_of_file = path.read_text(encoding="utf-8").splitlines()
+        papers += map(json.loads, lines_of_file)
     for paper in papers:
         yield from (paper["title"], paper["abstract"])
 
@@ -70,23 +82,31 @@ def leave_words(text: str) -> str:
 
     Of one with an odd dollar only the ends.
     """
-    if len(re.findall(r"(?<!\\)\$", text)) % 2:
-        text = f"{text[: text.find('$')]} {text[text.rfind('$') + 1 :]}"
-    text = COMMANDS.sub(" ", FACES.sub(" ", MATHEMATICS.sub(" ", text)))
+    dollars = re.findall(r"(?<!\\)\$", text)
+    if len(dollars) % 2:
+        before, _, _ = text.partition("$")
+        _, _, after = text.rpartition("$")
+        text = f"{before} {after}"
+    for left_out in (MATHEMATICS, FACES, COMMANDS):
+        text = left_out.sub(" ", text)
     decomposed = unicodedata.normalize("NFD", text)
-    return "".join(
-        sign
-        for sign in decomposed
-        if not sign.isspace()
-        and sign not in TURNED
-        and not unicodedata.category(sign).startswith("C")
-    )
+    return "".join(filter(_is_shown, decomposed))
+
+
+def _is_shown(sign: str) -> bool:
+    """Whether a sign must appear as it is typed."""
+    if sign.isspace() or sign in TURNED:
+        return False
+    return not unicodedata.category(sign).startswith("C")
 
 
 def find_missing(wanted: str, shown: str) -> str:
-    """Return what comes behind the first letter that is not there in its order; "" where all are."""
+    """Return the rest from the first letter on that is not shown in its order, or ""."""
     signs = iter(unicodedata.normalize("NFD", shown))
-    return next((wanted[place:] for place, sign in enumerate(wanted) if sign not in signs), "")
+    for place, sign in enumerate(wanted):
+        if sign not in signs:
+            return wanted[place:]
+    return ""
 
 
 @pytest.mark.timeout(900)
@@ -94,14 +114,17 @@ def test_real_titles_and_abstracts_become_plain_text_segments_and_html() -> None
     missing = []
     for text in texts():
         plain = to_plain(text)
-        marked = to_html(text, [(3, 9), (20, 44)])
-        assert plain == "".join(segment.text for segment in to_segments(text, [(3, 9), (20, 44)]))
+        spans = [(3, 9), (20, 44)]
+        marked = to_html(text, spans)
+        segments = to_segments(text, spans)
+        assert plain == "".join(segment.text for segment in segments)
         lxml.etree.fromstring(f"<p>{marked}</p>")
         wanted = leave_words(text)
-        both = (plain, html.unescape(re.sub(r"<[^>]+>", "", marked)))
-        missing += [
-            (lost[:40], text[:80]) for shown in both if (lost := find_missing(wanted, shown))
-        ]
+        without_tags = re.sub(r"<[^>]+>", "", marked)
+        for shown in (plain, html.unescape(without_tags)):
+            lost = find_missing(wanted, shown)
+            if lost:
+                missing.append((lost[:40], text[:80]))
     assert not missing
     assert len(texts()) > 39_000 // EVERY
 

@@ -55,7 +55,8 @@ def open_mail() -> Iterator[Callable[..., SmtpTransport]]:
     opened: list[SmtpTransport] = []
 
     def open_one(url: str, **settings: object) -> SmtpTransport:
-        transport = SmtpTransport(**{"url": url, "from_address": SENDER} | settings)  # type: ignore[arg-type]  # keywords of many types
+        keywords = {"url": url, "from_address": SENDER} | settings
+        transport = SmtpTransport(**keywords)  # type: ignore[arg-type]  # they have many types
         opened.append(transport)
         return transport
 

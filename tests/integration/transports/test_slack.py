@@ -191,7 +191,7 @@ def test_of_two_channels_of_one_name_the_one_in_use_counts(
         assert SlackTransport(token=TOKEN, url=receiver.url).resolve(PAPERS) == "C000NEWONE"
 
 
-def test_a_name_beyond_ascii_is_found_and_told_as_it_is_written(clock: ManualClock) -> None:
+def test_a_name_beyond_ascii_is_found_and_shown_as_it_is_written(clock: ManualClock) -> None:
     rooms = [SlackChannel("C000GROSSE", "größe"), SlackChannel("C000DOUBLE", "grösse")]
     with SlackReceiver(clock, channels=rooms) as receiver:
         slack = SlackTransport(token=TOKEN, url=receiver.url)
@@ -202,9 +202,7 @@ def test_a_name_beyond_ascii_is_found_and_told_as_it_is_written(clock: ManualClo
     assert caught.value.hint.endswith("in #Weißbier.")
 
 
-def test_a_workspace_with_too_many_channels_is_asked_a_bounded_number_of_times_and_the_id_is_advised() -> (
-    None
-):
+def test_a_workspace_with_too_many_channels_is_asked_a_few_times_and_the_id_is_advised() -> None:
     asked = 0
 
     def endless(request: Request) -> Answer:

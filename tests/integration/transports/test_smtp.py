@@ -249,9 +249,8 @@ def test_bare_line_ends_cannot_smuggle_in_a_second_mail(open_mail: OpenMail) -> 
         open_mail(f"smtp://{server.address}").send(make_mail(smuggled), READER)
     assert len(server.bodies) == 1
     body = server.bodies[0].partition(b"\r\n\r\n")[2]
-    assert (
-        body
-        == b"one\r\n..\r\nMAIL FROM:<evil@example.org>\r\n..\r\ntwo\r\n..\r\nthree\r\n..\r\nfour\r\n"
+    assert body == (
+        b"one\r\n..\r\nMAIL FROM:<evil@example.org>\r\n..\r\ntwo\r\n..\r\nthree\r\n..\r\nfour\r\n"
     )
     assert not any("evil" in command for command in server.commands)
 

@@ -56,16 +56,15 @@ def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_
     head = shared.http.head(shared.feed_path())
     assert head.status_code == 200
     assert head.content == b""
-    assert {name: head.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")} == {
-        name: whole.headers[name] for name in (*REPEATED, "Content-Length", "Content-Type")
-    }
+    for name in (*REPEATED, "Content-Length", "Content-Type"):
+        assert head.headers[name] == whole.headers[name]
     tag = {"If-None-Match": f'"other", {whole.headers["ETag"]}'}
     for method in ("GET", "HEAD"):
         again = shared.http.request(method, shared.feed_path(), headers=tag)
-        assert (again.status_code, again.content) == (304, b"")
-        assert {name: again.headers[name] for name in REPEATED} == {
-            name: head.headers[name] for name in REPEATED
-        }
+        assert again.status_code == 304
+        assert again.content == b""
+        for name in REPEATED:
+            assert again.headers[name] == head.headers[name]
 
 
 def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: ServedSite) -> None:

@@ -1,4 +1,4 @@
-"""The page to begin: what it shows with a query and without, with sign-up and without, and its live part."""
+"""The page to begin: with a query and without, with sign-up and without, and its live part."""
 
 from __future__ import annotations
 
