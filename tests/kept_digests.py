@@ -14,10 +14,8 @@ from digest.model.papers import ArxivId
 from digest.render.samples import make_coverage, make_digest, make_entry, make_paper
 from digest.serve.configuration import sync_config
 from digest.site import Site
-from digest.store.changes import save_changes
-from digest.store.digests import DigestDraft, save_digests
-from digest.store.runs import start_run
-from digest.store.subscriptions import load_subscriptions
+from digest.store import changes, digests, runs, subscriptions
+from digest.store.digests import DigestDraft
 from tests.fakes.writing import Writer
 
 LAST = date(2026, 11, 19)
@@ -45,8 +43,8 @@ def keep_digests(
         written = 0
         for day in list_weekdays(days):
             at = datetime.combine(day, time(22), UTC)
-            run_id = start_run(conn, source="harvest", at=at, window_from=day, is_bootstrap=True)
-            for due in load_subscriptions(conn):
+            run_id = runs.start(conn, source="harvest", at=at, window_from=day, is_bootstrap=True)
+            for due in subscriptions.load(conn):
                 made = []
                 for number in range(1, papers + 1):
                     written += 1
@@ -59,7 +57,7 @@ def keep_digests(
                     made.append(
                         make_paper(id=id_, published=moment, updated=moment, **_keep(drawn))
                     )
-                stored = save_changes(
+                stored = changes.save(
                     conn,
                     [Change(Kind.NEW, one, None) for one in made],
                     content_hash,
@@ -86,7 +84,7 @@ def keep_digests(
                     queries=queries,
                     coverage=make_coverage(len(entries), announcement=day, checked_at=at),
                 )
-                save_digests(conn, [DigestDraft(due.id, digest, plans, ())], at=at)
+                digests.save(conn, [DigestDraft(due.id, digest, plans, ())], at=at)
 
 
 def _keep(drawn: dict[str, Any]) -> dict[str, Any]:

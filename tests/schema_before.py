@@ -22,10 +22,8 @@ from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState
 from digest.people.unsubscription import unsubscribe_from
 from digest.serve.steps import PassReport, Steps, run_pass
-from digest.store import open_store
-from digest.store.backups import copy_store
+from digest.store import backups, open_store, outbox
 from digest.store.engine import head_revision
-from digest.store.outbox import claim_deliveries
 from tests.integration.web.world import World, live_in, make_paper
 from tests.postgres_servers import create_database, quick_server, run_tool
 
@@ -72,7 +70,7 @@ def _live(world: World) -> None:
         step()
     at = world.clock.now()
     with site.store.begin() as conn:
-        claims = claim_deliveries(conn, owner=site.owner, limit=99, now=at)
+        claims = outbox.claim(conn, owner=site.owner, limit=99, now=at)
         unsubscribe_from(
             conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how="page", at=at
         )
@@ -114,7 +112,7 @@ def main() -> None:
         (KEPT / f"schema_{revision}.sql").write_text(f"{text}\n", encoding="utf-8")
         url = create_database(admin, "kept")
         with closing(open_store(f"sqlite:///{database}")) as store:
-            copy_store(store, url, lambda *_: None)
+            backups.copy_store(store, url, lambda *_: None)
         dump = KEPT / f"schema_{revision}.postgresql.sql"
         run_tool(
             "pg_dump", "--rows-per-insert=99", "--no-owner", "--no-comments", f"--file={dump}", url

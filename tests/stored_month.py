@@ -18,10 +18,8 @@ from digest.model.announcements import (
     latest_announcement,
 )
 from digest.model.papers import Paper
-from digest.store import Store
-from digest.store.changes import save_changes
-from digest.store.papers import MATCHED, STORED, assign_announcements, load_known, load_mark
-from digest.store.runs import finish_run, move_cursor, start_run
+from digest.store import Store, changes, papers, runs
+from digest.store.papers import MATCHED, STORED
 from digest.store.schema import marks
 
 _AT_ONCE: Final = 1_000
@@ -43,7 +41,7 @@ def gather(papers: Iterable[Paper], last: datetime) -> list[Paper]:
 
 def store_month(
     store: Store,
-    papers: Sequence[Paper],
+    given: Sequence[Paper],
     now: datetime,
     *,
     since: date | None = None,
@@ -57,21 +55,23 @@ def store_month(
     """
     with store.begin() as conn:
         window = since or (now - _LOOK_BACK).date()
-        run_id = start_run(conn, source="harvest", at=now, window_from=window, is_bootstrap=True)
+        run_id = runs.start(conn, source="harvest", at=now, window_from=window, is_bootstrap=True)
         stored: list[StoredChange] = []
-        for start in range(0, len(papers), _AT_ONCE):
-            chunk = papers[start : start + _AT_ONCE]
-            known = load_known(conn, [paper.id for paper in chunk])
-            changes = [Change(kind, paper, known.get(paper.id)) for paper in chunk]
-            stored += save_changes(conn, changes, content_hash, run_id=run_id, at=now)
+        for start in range(0, len(given), _AT_ONCE):
+            chunk = given[start : start + _AT_ONCE]
+            known = papers.load_known(conn, [paper.id for paper in chunk])
+            found = [Change(kind, paper, known.get(paper.id)) for paper in chunk]
+            stored += changes.save(conn, found, content_hash, run_id=run_id, at=now)
         days = {
             one.paper_key: min(earliest_announcement(one.paper.published), latest_announcement(now))
             for one in stored
         }
         if kind is Kind.NEW:
-            assign_announcements(conn, {key: max(day, first or day) for key, day in days.items()})
-        figures = {"pages": 1, "papers": len(papers), "new": len(papers), "changed": 0}
-        finish_run(conn, run_id, outcome="complete", at=now, **figures)
-        move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))
-        matched = load_mark(conn, STORED)
+            papers.assign_announcements(
+                conn, {key: max(day, first or day) for key, day in days.items()}
+            )
+        figures = {"pages": 1, "papers": len(given), "new": len(given), "changed": 0}
+        runs.finish(conn, run_id, outcome="complete", at=now, **figures)
+        runs.move_cursor(conn, source="harvest", run_id=run_id, started_at=now, mark=(202611, 2))
+        matched = papers.load_mark(conn, STORED)
         conn.execute(update(marks).where(marks.c.name == MATCHED).values(value=matched))

@@ -48,9 +48,7 @@ from digest.model.errors import (
     StoreError,
 )
 from digest.model.numbers import count
-from digest.store import MigrationReport, Store, migrate, open_store
-from digest.store.outbox import release_claims
-from digest.store.workers import keep_calling, lock_file
+from digest.store import MigrationReport, Store, migrate, open_store, outbox, workers
 
 _NOBODY = datetime(1970, 1, 1, tzinfo=UTC)
 _OTHER_RELEASE = (
@@ -146,7 +144,7 @@ class Branch:
                 hint="`digest run` makes it.",
             )
         if self._old.exists() and not start_new:
-            with lock_file(self._old):
+            with workers.lock_file(self._old):
                 copy_for_travel(self._old, self._path)
         self._open(create=not self._path.exists())
 
@@ -210,7 +208,7 @@ class Branch:
                 began_at = self._clock.now()
                 self._began = (began_at, monotonic())
                 with self.store.begin(is_allowed=True) as conn:
-                    release_claims(conn, began_at, settle=self._lag)
+                    outbox.release_claims(conn, began_at, settle=self._lag)
                 if self._replace(self._owner, began_at + LEASE, is_first=True):
                     self._has_lease = True
                     return
@@ -239,7 +237,7 @@ class Branch:
                 interrupt()
             return is_over
 
-        return keep_calling(watch, _WATCH)
+        return workers.keep_calling(watch, _WATCH)
 
     def rotate_key(self, key: bytes) -> None:
         """Encrypt all with another key from the next push on."""
@@ -352,7 +350,7 @@ def _remove_left(where: Path) -> None:
     """Remove from a folder the decrypted states that killed processes of this account left."""
     # A database lies in one of these folders only when its process holds the lock.
     for left in {one.parent for one in where.glob(f"{_FOLDER}*/*.db")}:
-        with suppress(StoreError, FileNotFoundError), lock_file(left / _FOLDER):
+        with suppress(StoreError, FileNotFoundError), workers.lock_file(left / _FOLDER):
             if left.stat().st_uid == os.getuid():
                 shutil.rmtree(left)
 
@@ -374,7 +372,7 @@ def opened_branch(
     with (
         _ending_like_ctrl_c(signal.SIGTERM, signal.SIGHUP),
         TemporaryDirectory(prefix=_FOLDER) as name,
-        lock_file(Path(name) / _FOLDER),
+        workers.lock_file(Path(name) / _FOLDER),
     ):
         _remove_left(Path(name).parent)
         branch = Branch(config, clock, owner, Path(name))

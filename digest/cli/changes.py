@@ -30,7 +30,7 @@ from digest.config import edits, find_config, load_config, read_environment
 from digest.config.replacement import ConfigFile, read_config_file, replace_config_file
 from digest.model.errors import ConfigurationError, UsageError
 from digest.query import parse_query
-from digest.store.workers import load_workers
+from digest.store import workers
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _report(change: FileChange, *, is_written: bool) -> Iterator[Part]:
         yield "Commit it and push it: the workflow reads what is in the repository."
         return
     with suppress(ConfigurationError), opened_store(ctx) as bench, bench.store.read() as conn:
-        is_served = any(not worker.is_gone for worker in load_workers(conn))
+        is_served = any(not worker.is_gone for worker in workers.load(conn))
         if is_served:
             yield (
                 "`digest serve` is at work: "

@@ -51,12 +51,17 @@ from digest.query import Query, parse_query
 from digest.serve.installation import open_client, open_site
 from digest.serve.telemetry import configure_logging
 from digest.site import Progress, Site
-from digest.store import Store, StoreGate, create_standalone, open_store
+from digest.store import (
+    Store,
+    StoreGate,
+    create_standalone,
+    open_store,
+    queries,
+    subscriptions,
+    workers,
+)
 from digest.store.gate import GOES_ON, PASSER_BY, free_gate
-from digest.store.queries import load_queries
 from digest.store.subscribers import LETTERS
-from digest.store.subscriptions import load_subscriptions
-from digest.store.workers import lock_file
 
 _NAME = re.compile(r"[\w.-]+")
 """What may be a name: no query of more than one word."""
@@ -91,7 +96,7 @@ def require_subscription(
     config: Config, conn: Connection, name: str, *, include_ended: bool = False
 ) -> DueSubscription:
     """Return a subscription by name."""
-    stored = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
+    stored = {due.subscription.name: due for due in subscriptions.load(conn, include_ended=True)}
     written = [subscription.name for subscription in config.subscriptions]
     if name not in stored and name in written:
         raise UnknownName(
@@ -304,7 +309,7 @@ def opened_client(
             store = create_standalone(path)
             stack.callback(store.close)
             # No installation: nobody works on it but for this.
-            stack.enter_context(lock_file(path))
+            stack.enter_context(workers.lock_file(path))
             with store.begin() as conn:
                 free_gate(conn, clock, passers_by=True)
         gate = StoreGate(store, clock, f"{PASSER_BY}{os.getpid()}", patience=30.0)
@@ -341,7 +346,7 @@ def opened_workbench(ctx: click.Context) -> Iterator[Workbench]:
         try:
             store = stack.enter_context(_opened_database(config, clock))
             with store.read() as conn:
-                saved = {query.name: query.text for query in load_queries(conn)} | saved
+                saved = {query.name: query.text for query in queries.load(conn)} | saved
         except (ConfigurationError, OutsideError) as error:
             if isinstance(error, SchemaMismatch | OutsideError):
                 echo(f"note: {error.message}; it is not used. {error.hint}", err=True)

@@ -16,8 +16,9 @@ from digest.model.clock import write_day
 from digest.model.numbers import count
 from digest.model.polls import RequestLog
 from digest.poll.rules import REQUESTS_A_DAY
-from digest.store.gaps import GapLine, load_gaps
-from digest.store.runs import PollRun, SetAside, load_last_runs, load_quarantined, load_requests
+from digest.store import gaps, runs
+from digest.store.gaps import GapLine
+from digest.store.runs import PollRun, SetAside
 
 _STATES = {
     "complete": "green",
@@ -85,25 +86,25 @@ def _describe_unreadable(here: Here, entry: SetAside) -> tuple[str | int, ...]:
 
 _LISTINGS = {
     "checks": _Listing(
-        load_last_runs,
+        runs.load_last,
         ("ID", "STARTED", "SOURCE", "OUTCOME", "ASKED", "PAPERS", "NEW", "CHANGED", ""),
         _describe_check,
         "No check yet: `digest run` makes the first.",
     ),
     "missing": _Listing(
-        load_gaps,
+        gaps.load,
         ("ID", "STATE", "MISSING SINCE", "ASKED", "LAST ASKED", ""),
         _describe_missing,
         "No id is missing between the papers stored.",
     ),
     "requests": _Listing(
-        load_requests,
+        runs.load_requests,
         ("AT", "STATUS", "TIME", "BYTES", "OUTCOME", "REQUEST"),
         _describe_request,
         "No request was made yet.",
     ),
     "unreadable": _Listing(
-        load_quarantined,
+        runs.load_quarantined,
         ("READ", "CHECK", "PAGE", "ENTRY", ""),
         _describe_unreadable,
         "Every entry of arXiv's pages could be read.",

@@ -22,21 +22,8 @@ from digest.model.clock import write_with_zone
 from digest.model.errors import UsageError
 from digest.model.numbers import count
 from digest.plan.restored import Settled, settle
-from digest.store import lock_worker
-from digest.store.backups import (
-    FOLDER,
-    INVARIANTS,
-    RestoreReport,
-    Violation,
-    back_up,
-    bring_up,
-    copy_store,
-    count_rows,
-    default_backup,
-    load_violations,
-    prune_backups,
-    restore_backup,
-)
+from digest.store import backups, lock_worker
+from digest.store.backups import FOLDER, INVARIANTS, RestoreReport, Violation
 from digest.store.engine import MigrationReport, head_revision
 
 
@@ -80,7 +67,7 @@ def check(ctx: click.Context) -> Soundness:
     `digest serve` may go on meanwhile. Exit code 1 if anything is wrong.
     """
     with opened_store(ctx) as bench, bench.store.read() as conn:
-        return Soundness(tuple(load_violations(conn)), count_rows(conn))
+        return Soundness(tuple(backups.load_violations(conn)), backups.count_rows(conn))
 
 
 def _show_copied(rows: Mapping[str, int]) -> Iterator[Part]:
@@ -106,7 +93,7 @@ def copy(ctx: click.Context, url: str) -> Mapping[str, int]:
     both would send. Links in mails sent before go on working.
     """
     with opened_store(ctx) as bench, showing_progress() as tell:
-        return copy_store(bench.store, url, tell)
+        return backups.copy_store(bench.store, url, tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +140,9 @@ def backup(ctx: click.Context, file: Path | None, *, force: bool, keep: int | No
         own = None if bench.config.store.git_branch else bench.store.path
         beside = own.parent if own else bench.config.folder
         folder = beside / FOLDER
-        path = file or default_backup(folder, bench.here.now)
-        rows = back_up(bench.store, path, tell, replace=force)
-        removed = prune_backups(folder, keep) if keep is not None else ()
+        path = file or backups.default_backup(folder, bench.here.now)
+        rows = backups.back_up(bench.store, path, tell, replace=force)
+        removed = backups.prune(folder, keep) if keep is not None else ()
         return Backup(path, path.stat().st_size, rows, removed)
 
 
@@ -229,7 +216,7 @@ def restore(ctx: click.Context, file: Path, sent_until: str | None) -> Settlemen
         found.append(settle(conn, until, source=config.arxiv.source, now=here.now))
 
     with showing_progress() as tell:
-        report = restore_backup(config.store.url, file, here.now, tell, settle=settle_restored)
+        report = backups.restore(config.store.url, file, here.now, tell, settle=settle_restored)
     (settled,) = found
     return Settlement(here, until, settled, report)
 
@@ -304,7 +291,7 @@ def migrate_store(ctx: click.Context) -> MigrationReport:
     """
     config = load(ctx)
     if not config.store.git_branch:
-        return bring_up(config.store.url)
+        return backups.bring_up(config.store.url)
     with opened(ctx, create=False, migrates=True) as site:
         branch = site.branch
         if branch and branch.migrated:

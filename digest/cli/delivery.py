@@ -21,20 +21,8 @@ from digest.inspect.status import STATE_WORDS, find_stuck
 from digest.model.errors import UsageError
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.model.slots import SlotKind, SlotName
-from digest.store.attempts import (
-    Attempt,
-    StoredDelivery,
-    cancel_delivery,
-    load_delivery,
-    load_held,
-    load_message,
-    load_obstacle,
-    load_stored_deliveries,
-    mark_arrived,
-    may_have_arrived,
-    retry_delivery,
-)
-from digest.store.outbox import load_outbox
+from digest.store import attempts, outbox
+from digest.store.attempts import Attempt, StoredDelivery
 
 _STATES = tuple(dict.fromkeys(word.replace(" ", "-") for word in STATE_WORDS.values()))
 """What `--state` takes: the words of the screens."""
@@ -118,8 +106,8 @@ def list_(ctx: click.Context, states: tuple[str, ...], limit: int) -> DeliveryLi
     named = {state for state, word in STATE_WORDS.items() if word.replace(" ", "-") in states}
     wanted = tuple(map(DeliveryState, named or STATE_WORDS))
     with opened_store(ctx) as bench, bench.store.read() as conn:
-        stored = load_stored_deliveries(conn, wanted, limit=limit)
-        counts = load_outbox(conn, bench.here.now).counts
+        stored = attempts.load_stored_deliveries(conn, wanted, limit=limit)
+        counts = outbox.load(conn, bench.here.now).counts
     in_all = sum(counts.get(state, 0) for state in wanted)
     return DeliveryList(bench.here, tuple(stored), states, older=in_all - len(stored))
 
@@ -231,15 +219,15 @@ def _advise(delivery: Delivery, before: Delivery | None, remedy: str, *, is_doub
 def show(ctx: click.Context, delivery_id: int) -> DeliveryDetail:
     """Show the state of message ID, every attempt, and its text."""
     with opened_store(ctx) as bench, bench.store.read() as conn:
-        stored, tries = load_delivery(conn, delivery_id)
-        message = load_message(conn, delivery_id)
+        stored, tries = attempts.load_delivery(conn, delivery_id)
+        message = attempts.load_message(conn, delivery_id)
         stuck = find_stuck(conn, {stored.delivery.state} & _NOTHING.keys(), bench.here)
         remedies = [str(one.remedy) for one in stuck if delivery_id in one.deliveries]
         todo = _advise(
             stored.delivery,
-            before=load_obstacle(conn, delivery_id),
+            before=attempts.load_obstacle(conn, delivery_id),
             remedy=remedies[0] if remedies else "",
-            is_doubtful=may_have_arrived(conn, delivery_id),
+            is_doubtful=attempts.may_have_arrived(conn, delivery_id),
         )
     head = read_head(message) if message else []
     return DeliveryDetail(bench.here, stored, tuple(tries), tuple(head), todo)
@@ -292,7 +280,7 @@ def retry(
             state = DeliveryState.DEAD if all_failed else DeliveryState.READY
             chosen = _choose_unsent(conn, state)
         elif all_held:
-            held = load_held(conn)
+            held = attempts.load_held(conn)
             left = [] if anyway else list(held.doubtful)
             chosen = [id_ for id_ in held.ids if id_ not in left]
         else:
@@ -320,7 +308,7 @@ def _choose_unsent(conn: Connection, state: DeliveryState) -> list[int]:
 
     What was to go where nothing is sent any more is not among it.
     """
-    stored = load_stored_deliveries(conn, (state,), limit=_MOST_LINES)
+    stored = attempts.load_stored_deliveries(conn, (state,), limit=_MOST_LINES)
     is_failed = state is DeliveryState.DEAD
     return [one.delivery.id for one in stored if is_failed or one.delivery.last_error]
 
@@ -344,7 +332,7 @@ def _retry_all(
     sent = []
     for id_ in sorted(set(ids)):
         refuse_later_part(conn, id_)
-        state = retry_delivery(conn, id_, now, anyway=anyway)
+        state = attempts.retry(conn, id_, now, anyway=anyway)
         if state is None:
             refuse(conn, id_, "tried again")
         elif state is DeliveryState.UNKNOWN:
@@ -364,7 +352,7 @@ def mark_sent(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         for id_ in sorted(set(delivery_ids)):
-            if not mark_arrived(conn, id_, bench.here.now):
+            if not attempts.mark_arrived(conn, id_, bench.here.now):
                 refuse(conn, id_, "marked as sent")
     say(f"{name_deliveries(delivery_ids)} will not be sent again. What waits after it goes on.")
 
@@ -379,10 +367,10 @@ def cancel(ctx: click.Context, delivery_ids: tuple[int, ...]) -> None:
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         for id_ in dict.fromkeys(delivery_ids):
-            before, _ = load_delivery(conn, id_)
+            before, _ = attempts.load_delivery(conn, id_)
             if before.delivery.state is DeliveryState.SUPPRESSED:
                 continue  # not sent anyway, such as a part after another one that is named
-            if not cancel_delivery(conn, id_, bench.here.now):
+            if not attempts.cancel(conn, id_, bench.here.now):
                 refuse(conn, id_, "canceled")
     say(f"{name_deliveries(delivery_ids)} will not be sent.")
 
@@ -431,7 +419,7 @@ def _read_slack(body: bytes) -> Iterator[str]:
 
 def refuse_later_part(conn: Connection, id_: int) -> None:
     """Refuse a part that would wait for ever: one before it was not sent, and will not be."""
-    before = load_obstacle(conn, id_)
+    before = attempts.load_obstacle(conn, id_)
     if before:
         state = STATE_WORDS[before.state]
         raise UsageError(
@@ -443,7 +431,7 @@ def refuse_later_part(conn: Connection, id_: int) -> None:
 
 def refuse(conn: Connection, id_: int, what: str) -> None:
     """Say why a delivery can't be moved; the transaction is rolled back, so none of them was."""
-    stored, _ = load_delivery(conn, id_)
+    stored, _ = attempts.load_delivery(conn, id_)
     state = STATE_WORDS[stored.delivery.state]
     raise UsageError(
         f"delivery {id_} ({state}) can't be {what}; nothing was changed",

@@ -46,10 +46,8 @@ from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import DueSubscription
 from digest.render.terminal import quote_places
 from digest.render.text import apply_styles, show_plain
+from digest.store import papers, subscribers, subscriptions
 from digest.store.attempts import Attempt, StoredDelivery
-from digest.store.papers import load_paper
-from digest.store.subscribers import destination_key, load_statuses
-from digest.store.subscriptions import load_subscriptions
 from digest.tex import to_plain
 
 _MOST_PLACES = 3
@@ -370,7 +368,7 @@ def _list_names(bench: Workbench) -> set[str]:
     names = {one.name for one in bench.config.subscriptions}
     if bench.store is not None:
         with bench.store.read() as conn:
-            for due in load_subscriptions(conn, include_ended=True):
+            for due in subscriptions.load(conn, include_ended=True):
                 names.add(due.subscription.name)
     return names
 
@@ -388,9 +386,9 @@ def _follow(ctx: click.Context, id_: ArxivId, asked: str | None, *, is_reader: b
         reader = None
         is_whole = asked is not None and not is_reader
         if asked is None:
-            dues = load_subscriptions(conn)
+            dues = subscriptions.load(conn)
         elif is_reader:
-            reader = Destination.parse(destination_key(read_destination(asked)))
+            reader = Destination.parse(subscribers.destination_key(read_destination(asked)))
             dues = _load_read(conn, reader)
             if not dues:
                 raise UnknownName(
@@ -408,8 +406,8 @@ def _follow(ctx: click.Context, id_: ArxivId, asked: str | None, *, is_reader: b
 def _load_read(conn: Connection, reader: Destination) -> list[DueSubscription]:
     """Return the subscriptions that go to a reader, or went there."""
     found = []
-    for due in load_subscriptions(conn):
-        places = [status.destination for status in load_statuses(conn, due.id)]
+    for due in subscriptions.load(conn):
+        places = [status.destination for status in subscribers.load_statuses(conn, due.id)]
         if reader in places:
             found.append(due)
     return found
@@ -419,7 +417,7 @@ def _find_paper(bench: Workbench, id_: ArxivId, *, offline: bool) -> tuple[Paper
     """Return a paper and whether it is stored; arXiv is asked for one that is not."""
     if bench.store is not None:
         with bench.store.read() as conn:
-            known = load_paper(conn, id_)
+            known = papers.load(conn, id_)
         if known is not None:
             return known.paper, True
     if offline:

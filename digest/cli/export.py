@@ -18,9 +18,7 @@ from digest.model.papers import ArxivId, Paper
 from digest.plan.feeds import choose_papers
 from digest.query import matches, parse_query
 from digest.render.references import FORMATS
-from digest.store.digests import load_digest, load_summaries
-from digest.store.papers import load_known, load_submitted
-from digest.store.queries import load_queries
+from digest.store import digests, papers, queries
 
 _FIRST = datetime(1991, 1, 1, tzinfo=UTC)
 """No paper at arXiv is older."""
@@ -96,12 +94,12 @@ def command(
 
 
 def _load_digest(conn: Connection, digest_id: int) -> list[Paper]:
-    return [entry.paper for entry in load_digest(conn, min(digest_id, LARGEST_ID)).entries]
+    return [entry.paper for entry in digests.load(conn, min(digest_id, LARGEST_ID)).entries]
 
 
 def _load_last_digest(bench: Installation, conn: Connection, name: str) -> list[Paper]:
     due = require_subscription(bench.config, conn, name)
-    last = load_summaries(conn, subscription_ids=[due.id], limit=1)
+    last = digests.load_summaries(conn, subscription_ids=[due.id], limit=1)
     if last:
         return _load_digest(conn, last[0].id)
     # Who reads it as a feed gets no digests.
@@ -115,13 +113,13 @@ def _sort_newest_first(papers: Iterable[Paper]) -> list[Paper]:
 
 
 def _find_papers(bench: Installation, conn: Connection, text: str, days: int | None) -> list[Paper]:
-    saved = {stored.name: stored.text for stored in load_queries(conn)}
+    saved = {stored.name: stored.text for stored in queries.load(conn)}
     for written in bench.config.queries:  # as the file means it, run or not
         saved[written.name] = written.text
     query = parse_query(find_saved(text, saved) or text)
     now = bench.here.now
     first = _FIRST if days is None else now - timedelta(days=days)
-    submitted = load_submitted(conn, first, now)
+    submitted = papers.load_submitted(conn, first, now)
     return _sort_newest_first(paper for paper in submitted if matches(query, paper))
 
 
@@ -130,7 +128,7 @@ def _load_papers(conn: Connection, texts: Iterable[str]) -> list[Paper]:
     for text in texts:
         id_, _ = ArxivId.parse_versioned(text)
         wanted.append(id_)
-    known = load_known(conn, wanted)
+    known = papers.load_known(conn, wanted)
     missing = [str(id_) for id_ in wanted if id_ not in known]
     if missing:
         raise UnknownName(

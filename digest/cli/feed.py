@@ -15,8 +15,8 @@ from digest.config import Config
 from digest.model.destinations import OWN_FEED
 from digest.model.errors import ConfigurationError, UnknownName, UsageError
 from digest.plan.links import make_links
-from digest.store.queries import SubscriptionFeed, load_subscription_feeds
-from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
+from digest.store import queries, subscriptions
+from digest.store.queries import SubscriptionFeed
 
 
 @click.group(cls=CommandGroup)
@@ -75,8 +75,8 @@ def list_(ctx: click.Context, name: str | None, *, secret: bool) -> tuple[Feed, 
 def _find_feeds(
     bench: Installation, conn: Connection, name: str | None, *, is_secret: bool
 ) -> Iterator[Feed]:
-    places = {place.name: place for place in load_subscription_feeds(conn)}
-    for due in load_subscriptions(conn):
+    places = {place.name: place for place in queries.load_subscription_feeds(conn)}
+    for due in subscriptions.load(conn):
         one = due.subscription
         is_asked = name in (None, one.name)
         for destination in one.destinations:
@@ -119,7 +119,9 @@ def rotate(ctx: click.Context, name: str) -> Mapping[str, str]:
     """
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         place = require_feed(conn, name)
-        return write_addresses(bench.config, conn, place, bump_feed_generation(conn, place.key))
+        return write_addresses(
+            bench.config, conn, place, subscriptions.bump_feed_generation(conn, place.key)
+        )
 
 
 @command.command()
@@ -133,16 +135,16 @@ def revoke(ctx: click.Context, name: str) -> None:
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         place = require_feed(conn, name)
         if place.is_open:
-            revoke_feed(conn, place.key, bench.here.now)
+            subscriptions.revoke_feed(conn, place.key, bench.here.now)
     say(f"The feed of {name} is closed. To open it at another address: `digest feed rotate {name}`")
 
 
 def require_feed(conn: Connection, name: str) -> SubscriptionFeed:
     """Return a live subscription's feed."""
-    wanted = [due.subscription for due in load_subscriptions(conn)]
+    wanted = [due.subscription for due in subscriptions.load(conn)]
     with_feed = [one.name for one in wanted if OWN_FEED in one.destinations]
     if name in with_feed:
-        return next(feed for feed in load_subscription_feeds(conn) if feed.name == name)
+        return next(feed for feed in queries.load_subscription_feeds(conn) if feed.name == name)
     if any(one.name == name for one in wanted):
         raise UnknownName(
             f"the subscription {name} has no feed with an address",

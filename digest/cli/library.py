@@ -43,7 +43,7 @@ from digest.model.libraries import ZOTERO, LibraryPaper, Opinion
 from digest.model.numbers import count
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import Subscription
-from digest.store.subscriptions import load_subscriptions
+from digest.store import subscriptions
 from digest.tex import to_plain
 
 _NONE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."
@@ -191,7 +191,7 @@ def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, tuple[Stored
         return {}
     likes = {}
     with bench.store.read() as conn:
-        for due in load_subscriptions(conn):
+        for due in subscriptions.load(conn):
             is_asked = name in (None, due.subscription.name)
             if due.is_personal or not is_asked:
                 continue

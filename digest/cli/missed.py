@@ -42,10 +42,7 @@ from digest.render.renderer import Renderer
 from digest.render.terminal import lay_out_lines
 from digest.serve.installation import open_site
 from digest.site import Site
-from digest.store import migrate, open_store
-from digest.store.papers import load_stored_span
-from digest.store.runs import load_last_runs
-from digest.store.workers import lock_file
+from digest.store import migrate, open_store, papers, runs, workers
 
 _HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
 _KEPT_BEFORE = timedelta(days=180)
@@ -175,7 +172,7 @@ def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iter
     path = find_state_folder(read_environment()) / "missed.db"
     url = f"sqlite:///{path}"
     config = replace(bench.config, store=replace(bench.config.store, url=url))
-    with lock_file(path):
+    with workers.lock_file(path):
         migrate(url)
         if not _covers(url, first):
             path.unlink()
@@ -195,11 +192,11 @@ def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iter
 def _covers(url: str, first: date) -> bool:
     """Whether what was fetched, or was to be, begins by a day, and not long before it."""
     with closing(open_store(url)) as store, store.read() as conn:
-        reach = load_stored_span(conn)
-        runs = load_last_runs(conn, Source.HARVEST, 1)
+        reach = papers.load_stored_span(conn)
+        harvests = runs.load_last(conn, Source.HARVEST, 1)
     since = reach.since if reach else None
-    if since is None and runs:
-        since = runs[0].window_from
+    if since is None and harvests:
+        since = harvests[0].window_from
     return since is None or first - _KEPT_BEFORE <= since <= first
 
 

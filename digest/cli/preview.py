@@ -38,7 +38,7 @@ from digest.model.messages import DeliveryState, Digest, Links
 from digest.model.numbers import count
 from digest.model.subscriptions import DueSubscription, SubscriptionState
 from digest.site import Site
-from digest.store.attempts import load_deliveries
+from digest.store import attempts
 
 T = TypeVar("T")
 
@@ -193,7 +193,7 @@ def _describe(conn: Connection, digest: Digest, name: str, *, is_waiting: bool) 
     papers = count(len(digest.entries), "paper")
     if is_waiting:
         return f"what waits for {name}: {papers}, not planned yet"
-    deliveries = load_deliveries(conn, digest.id)
+    deliveries = attempts.load_deliveries(conn, digest.id)
     is_sent = any(one.delivery.state is DeliveryState.SENT for one, _ in deliveries)
     state = "already sent" if is_sent else "as it was planned"
     return f"digest {digest.id} of {name}: {papers}, {state}"

@@ -34,9 +34,8 @@ from digest.poll.coverage import load_visible
 from digest.poll.record import PollReport
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
+from digest.store import outbox, workers
 from digest.store.gate import Breaker, load_breaker
-from digest.store.outbox import load_open_outbox
-from digest.store.workers import load_job_turns, load_workers
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
@@ -348,11 +347,11 @@ def _find_failure(report: PassReport, held: Sequence[Trouble]) -> OutsideError |
 def _look_ahead(ctx: click.Context) -> Foresight:
     with opened(ctx, create=False) as site, site.store.read() as conn:
         here = find_here(site.config, site.clock)
-        outbox = load_open_outbox(conn, here.now)
+        waiting = outbox.load_open(conn, here.now)
         return Foresight(
             here=here,
             subscriptions=tuple(preview_run(conn, site)),
-            messages_waiting=outbox.counts.get(DeliveryState.READY, 0),
+            messages_waiting=waiting.counts.get(DeliveryState.READY, 0),
             edited=describe_pending_edits(site.config, conn),
             problems=tuple(find_mistakes(conn, site.config)),
         )
@@ -363,8 +362,8 @@ def _find_long_run(site: Site) -> OutsideError | None:
     now = site.clock.now()
     longest = _LONG_RUN
     with site.store.read() as conn:
-        serving = {turn.owner for turn in load_job_turns(conn)}
-        for one in load_workers(conn):
+        serving = {turn.owner for turn in workers.load_job_turns(conn)}
+        for one in workers.load(conn):
             if one.owner not in serving:
                 longest = max(longest, now - one.started_at)
     if longest == _LONG_RUN:

@@ -40,15 +40,8 @@ from digest.model.subscriptions import (
 )
 from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.store.matches import owe_first_digest
-from digest.store.subscribers import (
-    LETTERS,
-    REFUSED,
-    DestinationState,
-    DestinationStatus,
-    destination_key,
-    load_statuses,
-)
+from digest.store import matches, subscribers
+from digest.store.subscribers import LETTERS, REFUSED, DestinationState, DestinationStatus
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
@@ -309,7 +302,7 @@ def first(ctx: click.Context, name: str) -> None:
         if not due.subscription.look_back:
             hint = f'`digest subscription edit {name} look_back="7 days"`, then `digest run`.'
             raise UsageError(f"{name} wants no first digest: its look_back is 0 days", hint=hint)
-        owe_first_digest(conn, due.id)
+        matches.owe_first_digest(conn, due.id)
     say(
         f"{name} gets a first digest with the next `digest run`, if papers are there that it lacks."
     )
@@ -372,12 +365,12 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
 
 def _find_destination(conn: Connection, config: Config, name: str, address: str) -> Destination:
     """Return the destination meant, as the subscription has or had it; for letters, any."""
-    wanted = destination_key(read_destination(address))
+    wanted = subscribers.destination_key(read_destination(address))
     if name == LETTERS:
         return Destination.parse(wanted)
     due = require_subscription(config, conn, name)
     pushed = {}
-    for status in load_statuses(conn, due.id):
+    for status in subscribers.load_statuses(conn, due.id):
         if not status.destination.is_pulled:
             pushed[str(status.destination)] = status.destination
     if wanted not in pushed:

@@ -22,17 +22,9 @@ from digest.model.clock import SystemClock, monotonic
 from digest.model.destinations import TRAITS, DestinationKind, Medium
 from digest.model.messages import Delivery
 from digest.site import Site
-from digest.store import Store
-from digest.store.attempts import UnknownDelivery, claim_unknown
-from digest.store.outbox import (
-    CLAIM_LEASE,
-    claim_deliveries,
-    has_deliveries,
-    next_claimable_at,
-    release_claims,
-    renew_claims,
-)
-from digest.store.workers import keep_calling
+from digest.store import Store, attempts, outbox, workers
+from digest.store.attempts import UnknownDelivery
+from digest.store.outbox import CLAIM_LEASE
 
 _log = logging.getLogger("digest.deliver")
 
@@ -102,7 +94,7 @@ def deliver(
         return is_broken.is_set() or should_stop()
 
     with site.store.read() as conn:
-        if not has_deliveries(conn, site.clock.now()):
+        if not outbox.has_deliveries(conn, site.clock.now()):
             return report
     with ThreadPoolExecutor(len(lanes), thread_name_prefix="lane") as pool:
         passes = [pool.submit(_Pass(site, lane, report, is_over).run) for lane in lanes]
@@ -149,7 +141,7 @@ class _Pass:
     def run(self) -> None:
         """Send until nothing is left to send, or it is time to end."""
         with (
-            keep_calling(self._leases.renew, BEAT),
+            workers.keep_calling(self._leases.renew, BEAT),
             ThreadPoolExecutor(self._slots + 1, self._lane.name) as self._pool,
         ):
             while not self._is_over():
@@ -178,7 +170,7 @@ class _Pass:
         now = site.clock.now()
         asked_at = monotonic()
         with site.store.begin() as conn:
-            claimed = claim_deliveries(
+            claimed = outbox.claim(
                 conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds
             )
         self._leases.take(claimed, asked_at)
@@ -193,9 +185,11 @@ class _Pass:
         settling = settling_times(self._site.config)
         unknown: list[UnknownDelivery] = []
         with self._site.store.begin() as conn:
-            release_claims(conn, now, settle=settling, only_expired=True)
+            outbox.release_claims(conn, now, settle=settling, only_expired=True)
             if not self._looking:
-                unknown = claim_unknown(conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds)
+                unknown = attempts.claim_unknown(
+                    conn, now, limit=_CHECKS_AT_ONCE, kinds=self._lane.kinds
+                )
         if unknown:
             self._submit(self._looking, partial(self._settle_unknown, unknown))
 
@@ -237,7 +231,7 @@ class _Pass:
         """
         now = self._site.clock.now()
         with self._site.store.read() as conn:
-            next_at = next_claimable_at(conn, now, kinds=self._lane.kinds)
+            next_at = outbox.next_claimable_at(conn, now, kinds=self._lane.kinds)
         if next_at is None or next_at - now > SHORT_WAIT:
             return False
         self._site.clock.sleep(max((next_at - now).total_seconds(), _LEAST_WAIT))
@@ -278,7 +272,7 @@ class Leases:
             return
         asked_at = monotonic()
         with self._store.begin() as conn:
-            renewed = renew_claims(conn, claims, self._lease)
+            renewed = outbox.renew_claims(conn, claims, self._lease)
         with self._lock:
             for claim in claims:
                 if claim[0] not in renewed:

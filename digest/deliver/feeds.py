@@ -22,11 +22,7 @@ from digest.plan.links import make_refs_url
 from digest.poll.coverage import load_unchecked
 from digest.query import Query
 from digest.site import Site
-from digest.store.changes import load_changes
-from digest.store.matches import load_feed_matches
-from digest.store.queries import load_wordings
-from digest.store.subscriptions import load_subscriptions
-from digest.store.tokens import load_secret
+from digest.store import changes, matches, queries, subscriptions, tokens
 
 _SPAN = timedelta(days=FEED_DAYS)
 
@@ -78,7 +74,7 @@ def _make_feed(
     matched: dict[int, Matched] = {}
     for due in dues:
         matched |= {one.change.id: one for one in load_matched(conn, due)}
-    scope = secrets.derive_token(load_secret(conn), "feed entries")
+    scope = secrets.derive_token(tokens.load_secret(conn), "feed entries")
     name = (scope, *whose)
     described = replace(
         empty,
@@ -93,7 +89,7 @@ def _load_wordings(conn: Connection, dues: Sequence[DueSubscription]) -> dict[Wo
     """Return the queries that can be read; of the others their revisions say why they can't."""
     read: dict[Wording, Query] = {}
     for due in dues:
-        for one in load_wordings(conn, due.id):
+        for one in queries.load_wordings(conn, due.id):
             query = read_saved(one.text)
             if query:
                 read[one] = query
@@ -102,14 +98,14 @@ def _load_wordings(conn: Connection, dues: Sequence[DueSubscription]) -> dict[Wo
 
 def load_matched(conn: Connection, due: DueSubscription) -> list[Matched]:
     """Return the changes a subscription's feed is made of."""
-    rows = load_feed_matches(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
-    changes = load_changes(conn, list(chain.from_iterable(row.changes for row in rows)))
-    latest = {change.paper_key: change for _, change in sorted(changes.items())}
+    rows = matches.load_for_feed(conn, due.id, span=_SPAN, at_least=FEED_ENTRIES)
+    by_id = changes.load(conn, list(chain.from_iterable(row.changes for row in rows)))
+    latest = {change.paper_key: change for _, change in sorted(by_id.items())}
     exclusion = read_exclusion(due.subscription)
     excluded = {key for key, change in latest.items() if exclusion.covers(change)}
     matched: list[Matched] = []
     for row in rows:
-        known = [changes[id_] for id_ in row.changes if id_ in changes]
+        known = [by_id[id_] for id_ in row.changes if id_ in by_id]
         spread = spread_moments(known, row.matched_at, row.brought)
         matched += [one for one in spread if one.change.paper_key not in excluded]
     return matched
@@ -122,7 +118,7 @@ def publish_feeds(site: Site) -> FeedReport:
     """
     report = FeedReport()
     with site.store.read() as conn:
-        for due in load_subscriptions(conn):
+        for due in subscriptions.load(conn):
             for destination in due.subscription.destinations:
                 if destination.is_pulled and destination != OWN_FEED:
                     _publish_feed(conn, site, due, destination, report)

@@ -31,10 +31,8 @@ from digest.render.papers import UNTITLED, PaperView
 from digest.render.renderer import mark_page, name_page
 from digest.render.text import clean_text, shorten, show_plain, write_long_day
 from digest.site import Site
-from digest.store.digests import load_digest, load_site_digests
+from digest.store import digests, papers, subscriptions
 from digest.store.frozen import Frozen, find_texts, thaw_digest
-from digest.store.papers import load_versions
-from digest.store.subscriptions import load_subscriptions
 
 _TITLES = "titles.js"
 """The file in which a first page searches."""
@@ -65,7 +63,7 @@ def publish_sites(site: Site, report: FeedReport) -> FeedReport:
 def _find_sites(conn: Connection) -> dict[Destination, list[DueSubscription]]:
     """Return each folder with the subscriptions that write into it."""
     shared: dict[Destination, list[DueSubscription]] = {}
-    for due in load_subscriptions(conn):
+    for due in subscriptions.load(conn):
         for place in due.subscription.destinations:
             if place.is_site:
                 shared.setdefault(place, []).append(due)
@@ -101,7 +99,7 @@ class _Folder:
         """Write all of it that has changed."""
         frozen: list[Frozen] = []
         for due in self._dues:
-            mine = load_site_digests(self._conn, due.subscription.name, self._place)
+            mine = digests.load_for_site(self._conn, due.subscription.name, self._place)
             self._write_pages(mine)
             frozen += mine
         titles = [clean_text(due.subscription.title) for due in self._dues]
@@ -141,7 +139,7 @@ class _Folder:
             self._write(name, made_of, partial(self._render_page, row.id, links))
 
     def _render_page(self, digest_id: int, links: Links, made: str) -> bytes:
-        digest = load_digest(self._conn, digest_id)
+        digest = digests.load(self._conn, digest_id)
         shown = digest.hide_queries() if self._hides else digest
         return self._site.renderer.render_site_page(shown, links, made)
 
@@ -191,8 +189,8 @@ class _Folder:
         """Return the page, the day and the titles of each digest of the last year, as a script."""
         recent = [one for one in frozen if one[0].planned_at > frozen[0][0].planned_at - _SEARCHED]
         texts = {row.id: _list_texts(content) for row, content in recent}
-        papers = load_versions(self._conn, set(chain.from_iterable(texts.values())))
-        titles = {key: show_plain(paper.title) or UNTITLED for key, paper in papers.items()}
+        versions = papers.load_versions(self._conn, set(chain.from_iterable(texts.values())))
+        titles = {key: show_plain(paper.title) or UNTITLED for key, paper in versions.items()}
         rows = []
         for one in recent:
             view = view_past(self._conn, one, _name(one), (), total=0).digest
@@ -226,11 +224,11 @@ def view_past(
     """
     row, content = frozen
     part = {**content, "entries": [content["entries"][place] for place in places]}
-    digest = thaw_digest(row, part, load_versions(conn, find_texts(part)))
-    papers = []
+    digest = thaw_digest(row, part, papers.load_versions(conn, find_texts(part)))
+    views = []
     for place, entry in zip(places, digest.entries, strict=True):
         why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]
-        papers.append(PaperView(replace(entry, reasons=why), place + 1))
+        views.append(PaperView(replace(entry, reasons=why), place + 1))
     local = digest.planned_at.astimezone(ZoneInfo(digest.zone))
     _weekday, _day, month = write_long_day(local.date()).split(" ", 2)
-    return PastView(view_digest(digest), month, url, tuple(papers), total - len(places))
+    return PastView(view_digest(digest), month, url, tuple(views), total - len(places))

@@ -20,8 +20,8 @@ from digest.model.destinations import TRAITS
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.model.said import Said, Saying
 from digest.site import Site
-from digest.store.attempts import claim_unknown, mark_unsent
-from digest.store.outbox import WAS_REPEATED, claim_deliveries, load_open_outbox, next_claimable_at
+from digest.store import attempts, outbox
+from digest.store.outbox import WAS_REPEATED
 
 _MOST = 1_000
 _MAILS = 10
@@ -67,7 +67,7 @@ def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
 def _settle(site: Site, branch: Branch, report: DeliverReport) -> None:
     """Find out about what may have arrived."""
     with site.store.begin() as conn:
-        doubtful = claim_unknown(conn, site.clock.now(), limit=_MOST)
+        doubtful = attempts.claim_unknown(conn, site.clock.now(), limit=_MOST)
     for one in doubtful:
         if branch.has_time(TRANSPORTS[one.delivery.destination.kind].longest):
             settle_one(site, report, one)
@@ -78,7 +78,7 @@ def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Messa
     now = site.clock.now()
     mails = _MAILS if all(may_repeat(site.config, kind) for kind in MAILS) else 0
     with site.store.begin() as conn:
-        claim = partial(claim_deliveries, conn, owner=site.owner, now=now)
+        claim = partial(outbox.claim, conn, owner=site.owner, now=now)
         claimed = claim(limit=_MOST, kinds=_SAFE)
         claimed += claim(limit=mails, kinds=MAILS, which=~WAS_REPEATED)
         claimed = claimed or claim(limit=1, kinds=_OTHERS)
@@ -90,7 +90,7 @@ def _give_back(site: Site, named: Sequence[Delivery]) -> None:
     """Say of messages that a run was stopped before they were sent: nobody need doubt that."""
     for delivery in named:
         with site.store.begin() as conn:
-            mark_unsent(
+            attempts.mark_unsent(
                 conn,
                 delivery,
                 DeliveryState.READY,
@@ -103,7 +103,10 @@ def _wait(site: Site) -> bool:
     """Wait until more can be done, if that is soon."""
     now = site.clock.now()
     with site.store.read() as conn:
-        moments = (next_claimable_at(conn, now), load_open_outbox(conn, now).in_doubt.first_at)
+        moments = (
+            outbox.next_claimable_at(conn, now),
+            outbox.load_open(conn, now).in_doubt.first_at,
+        )
     next_at = min(filter(None, moments), default=None)
     if next_at is None or next_at - now > _SHORT_WAIT:
         return False

@@ -44,27 +44,9 @@ from digest.model.said import NOTHING, Said, Saying, advise
 from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
 from digest.site import Site
-from digest.store.attempts import (
-    UnknownDelivery,
-    begin_sending,
-    count_tries,
-    give_up_held,
-    hold_failed,
-    keep_message,
-    load_bare,
-    load_message,
-    mark_sent,
-    mark_unsent,
-    settle_unknown,
-)
-from digest.store.digests import load_digest
-from digest.store.subscribers import (
-    REFUSED,
-    block_destination,
-    load_last_refusals,
-    remember_address,
-    save_unsubscription,
-)
+from digest.store import attempts, digests, subscribers
+from digest.store.attempts import UnknownDelivery
+from digest.store.subscribers import REFUSED
 
 _log = logging.getLogger("digest.deliver")
 
@@ -232,7 +214,7 @@ def send_begun(
 def restore_messages(site: Site) -> None:
     """Make anew the bytes of messages in doubt that did not travel with the database."""
     with site.store.read() as conn:
-        bare = load_bare(conn)
+        bare = attempts.load_bare(conn)
     for delivery in bare:
         try:
             message = _render(site, delivery, anew=True)
@@ -240,7 +222,7 @@ def restore_messages(site: Site) -> None:
             _log.error("delivery %d can't be made again: %s", delivery.id, error.message)
             continue
         with site.store.begin() as conn:
-            keep_message(conn, delivery.id, message)
+            attempts.keep_message(conn, delivery.id, message)
 
 
 def _begin(
@@ -256,8 +238,8 @@ def _begin(
     now = site.clock.now()  # before the database is held: a test's clock takes its time
     with site.store.begin() as conn:
         if is_news:
-            remember_address(conn, delivery.destination, address)
-        state = begin_sending(conn, delivery, message, now)
+            subscribers.remember_address(conn, delivery.destination, address)
+        state = attempts.begin(conn, delivery, message, now)
     if state is DeliveryState.SUPPRESSED:
         report.note_suppressed()
     return (delivery, message) if state is DeliveryState.SENDING else None
@@ -293,10 +275,10 @@ def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
     """Return the bytes of the first attempt, or make them."""
     with site.store.read() as conn:
         if delivery.attempts and not anew:
-            stored = load_message(conn, delivery.id)
+            stored = attempts.load_message(conn, delivery.id)
             if stored is not None:
                 return stored
-        digest = load_digest(conn, delivery.digest_id)
+        digest = digests.load(conn, delivery.digest_id)
         # A mail is dated by its planning, so that every rendering is alike.
         identity = site.renderer.identify(site.config.mail, digest.planned_at)
         if digest.occasion is Occasion.LETTER:
@@ -317,9 +299,9 @@ def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
     def mark() -> None:
         now = site.clock.now()
         with site.store.begin() as conn:
-            is_marked = mark_sent(conn, delivery, receipt, now)
+            is_marked = attempts.mark_sent(conn, delivery, receipt, now)
             if delivery.destination.traits.is_paced:
-                block_destination(conn, delivery.destination, now + SLACK_SPACING)
+                subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)
         if not is_marked:
             _log.warning(
                 "%s took delivery %d, which another process has", delivery.destination, delivery.id
@@ -372,7 +354,7 @@ class _Mark:
         delivery = self._delivery
         with self._site.store.begin() as conn:
             self.step = step = self._decide(conn)
-            is_mine = mark_unsent(
+            is_mine = attempts.mark_unsent(
                 conn,
                 delivery,
                 _LEADS_TO[step.step],
@@ -392,11 +374,11 @@ class _Mark:
                 # It may have come, and counts for the pace.
                 blocked_until = self.now + SLACK_SPACING
             if blocked_until is not None:
-                block_destination(conn, delivery.destination, blocked_until)
+                subscribers.block_destination(conn, delivery.destination, blocked_until)
 
     def _decide(self, conn: Connection) -> NextStep:
         entry = TRANSPORTS[self._delivery.destination.kind]
-        count, since = count_tries(conn, self._delivery)
+        count, since = attempts.count_tries(conn, self._delivery)
         return decide_failure(
             self._error,
             settling=entry.settling(self._site.config),
@@ -410,7 +392,7 @@ class _Mark:
         """Give up what has been held for the same for too long."""
         step = self.step
         if step.refusal is not None and step.given_up_before is not None:
-            self.given_up = give_up_held(
+            self.given_up = attempts.give_up_held(
                 conn,
                 self._delivery,
                 step.refusal,
@@ -421,10 +403,10 @@ class _Mark:
 
     def _pause_reader(self, conn: Connection) -> None:
         """Pause a subscription for a reader whose address was refused in some digests in a row."""
-        name, last = load_last_refusals(conn, self._delivery.id, _REFUSALS)
+        name, last = subscribers.load_last_refusals(conn, self._delivery.id, _REFUSALS)
         if last == [Refusal.READER] * _REFUSALS:
             to = self._delivery.destination
-            save_unsubscription(conn, to, name, how=REFUSED, at=self.now)
+            subscribers.save_unsubscription(conn, to, name, how=REFUSED, at=self.now)
 
 
 def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
@@ -441,7 +423,7 @@ def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
         return
     now = site.clock.now()
     with site.store.begin() as conn:
-        hold_failed(conn, refused, now, now + PROBE_PAUSE)
+        attempts.hold_failed(conn, refused, now, now + PROBE_PAUSE)
     failures = []
     for one in report.failures:
         is_held = one.delivery in refused
@@ -536,11 +518,15 @@ def settle_one(site: Site, report: DeliverReport, unknown: UnknownDelivery) -> N
     )
     with site.store.begin() as conn:
         if found.receipt is not None:
-            mark_sent(conn, delivery, found.receipt, now)
+            attempts.mark_sent(conn, delivery, found.receipt, now)
         elif next_step is Step.RETRY:
             said = Said.of(Saying.SENT_AGAIN, reason)
-            settle_unknown(conn, delivery, DeliveryState.READY, said, now, is_missing=is_harmless)
-        elif settle_unknown(conn, delivery, DeliveryState.HELD, reason, now, is_missing=is_missing):
+            attempts.settle_unknown(
+                conn, delivery, DeliveryState.READY, said, now, is_missing=is_harmless
+            )
+        elif attempts.settle_unknown(
+            conn, delivery, DeliveryState.HELD, reason, now, is_missing=is_missing
+        ):
             report.note_failure(delivery, Step.HOLD, reason)
 
 

@@ -21,16 +21,8 @@ from digest.model.announcements import announcement_moment
 from digest.model.clock import write_with_zone
 from digest.model.said import Said
 from digest.people.signups import is_refusing
-from digest.store.alarms import (
-    Alarm,
-    load_failed_deliveries,
-    load_held_deliveries,
-    load_overdue_deliveries,
-    load_overdue_digests,
-)
-from digest.store.queries import load_asked_queries
-from digest.store.runs import load_first_start
-from digest.store.workers import load_trouble
+from digest.store import alarms, queries, runs, workers
+from digest.store.alarms import Alarm
 
 
 def load_alarms(
@@ -40,17 +32,17 @@ def load_alarms(
 
     `planning` is what could not be planned just now, and why.
     """
-    digests = load_overdue_digests(conn, now - DIGEST_LIMIT)
+    digests = alarms.load_overdue_digests(conn, now - DIGEST_LIMIT)
     if digests:
-        reason = planning or load_trouble(conn, "plan")
+        reason = planning or workers.load_trouble(conn, "plan")
         digests = replace(digests, reason=Said.plain(reason))
     found = find_alarms(
         partial(write_with_zone, zone=config.zone, today=now),
         _load_announcement(conn, config.arxiv.source, now),
         digests=digests,
-        deliveries=load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
-        failed=load_failed_deliveries(conn, now - FAILURE_SHOWN),
-        held=load_held_deliveries(conn),
+        deliveries=alarms.load_overdue_deliveries(conn, now - OUTBOX_LIMIT),
+        failed=alarms.load_failed_deliveries(conn, now - FAILURE_SHOWN),
+        held=alarms.load_held_deliveries(conn),
         is_refusing=is_refusing(conn, now),
     )
     return tuple(found)
@@ -63,9 +55,9 @@ def _load_announcement(conn: Connection, source: str, now: datetime) -> Announce
     """
     announcement = find_due_announcement(now)
     sent = announcement_moment(announcement)
-    first_at = load_first_start(conn)
+    first_at = runs.load_first_start(conn)
     is_harvest = source == "harvest"
-    if not any(is_harvest or query.since <= sent for query in load_asked_queries(conn)):
+    if not any(is_harvest or query.since <= sent for query in queries.load_asked(conn)):
         return None
     days = (now - sent).days + 1
     for line in load_announcements(conn, source, now, first_at=first_at, days=days):

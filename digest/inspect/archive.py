@@ -11,9 +11,8 @@ from digest.model.papers import Reason
 from digest.plan.links import LinkMaker
 from digest.query import PaperIndex, Query, find_reasons
 from digest.render.contexts import PastView
-from digest.store.digests import load_frozen
+from digest.store import digests, papers
 from digest.store.frozen import Frozen
-from digest.store.papers import load_versions
 
 PAGE = 50
 """Digests on a page."""
@@ -39,7 +38,7 @@ def list_past(
     Each has its first papers. Where to go on is, as `before`, the number of the digest before which
     the next page begins: 0 for the newest one, and for no more.
     """
-    found = load_frozen(conn, name, before=before, limit=PAGE + 1)
+    found = digests.load_frozen(conn, name, before=before, limit=PAGE + 1)
     past = []
     for frozen in found[:PAGE]:
         _, content = frozen
@@ -64,7 +63,7 @@ def search_past(
     go_on = 0
     found = 0
     read = 0
-    while batch := load_frozen(conn, name, before=go_on or before, limit=_BATCH):
+    while batch := digests.load_frozen(conn, name, before=go_on or before, limit=_BATCH):
         met = _find_met(conn, batch, query)
         for row, content in batch:
             entries = content["entries"]
@@ -87,7 +86,7 @@ def _find_met(
     wanted: set[int] = set()
     for _, content in batch:
         wanted.update(entry["text"] for entry in content["entries"])
-    texts = load_versions(conn, wanted)
+    texts = papers.load_versions(conn, wanted)
     keys = list(texts)
     (numbers,) = PaperIndex(texts.values()).find([query])
     met = {}

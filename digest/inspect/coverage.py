@@ -14,11 +14,9 @@ from digest.model.clock import Clock
 from digest.model.polls import PollSummary, Source
 from digest.model.said import NOTHING, Said
 from digest.poll.rules import assess_coverage, is_late, next_check_at
-from digest.store.gaps import GapState, count_gaps
+from digest.store import gaps, papers, queries, runs
+from digest.store.gaps import GapState
 from digest.store.gate import load_breaker
-from digest.store.papers import count_announced
-from digest.store.queries import active_revisions
-from digest.store.runs import count_requests, load_cursor, load_last_checks, load_polls_since
 
 _MARGIN = timedelta(days=5)
 """Checks from so long before the first announcement shown say how far arXiv had come by then."""
@@ -26,7 +24,7 @@ _MARGIN = timedelta(days=5)
 
 def is_checked(conn: Connection, source: str) -> bool:
     """Whether arXiv is checked at all: not if it is searched, and there is no saved query."""
-    return source == "harvest" or bool(active_revisions(conn))
+    return source == "harvest" or bool(queries.active_revisions(conn))
 
 
 def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) -> datetime:
@@ -35,7 +33,7 @@ def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) 
     may_ask_at = now + paused_for
     if not is_checked(conn, source):
         return may_ask_at
-    due_at = next_check_at(load_last_checks(conn, source)) or now
+    due_at = next_check_at(runs.load_last_checks(conn, source)) or now
     return max(may_ask_at, due_at)
 
 
@@ -54,13 +52,13 @@ class Ledger:
 
 def load_ledger(conn: Connection, source: str, now: datetime, *, days: int) -> Ledger:
     """Say what was checked of the announcements of the last days."""
-    first_at = load_cursor(conn, source).bootstrapped_at
+    first_at = runs.load_cursor(conn, source).bootstrapped_at
     announcements = load_announcements(conn, source, now, first_at=first_at, days=days)
     return Ledger(
         source=source,
         announcements=tuple(announcements),
-        gaps=count_gaps(conn),
-        requests=count_requests(conn, now - timedelta(hours=24)),
+        gaps=gaps.count_gaps(conn),
+        requests=runs.count_requests(conn, now - timedelta(hours=24)),
     )
 
 
@@ -73,9 +71,9 @@ def load_announcements(
     """
     since = now - timedelta(days=days) - _MARGIN
     return assess_announcements(
-        polls=load_polls_since(conn, source, since),
-        checks=load_polls_since(conn, Source.GAPS, since),
-        counts=count_announced(conn, since.date(), now.date()),
+        polls=runs.load_polls_since(conn, source, since),
+        checks=runs.load_polls_since(conn, Source.GAPS, since),
+        counts=papers.count_announced(conn, since.date(), now.date()),
         first_at=first_at,
         days=days,
         now=now,

@@ -59,11 +59,10 @@ from digest.model.numbers import count
 from digest.query import NoteKind, parse_query
 from digest.render.check import check_templates, find_unused, list_templates
 from digest.render.renderer import Renderer
-from digest.store import open_store
-from digest.store.alarms import STUCK, load_stored_alarms
+from digest.store import alarms, open_store, runs, workers
+from digest.store.alarms import STUCK
 from digest.store.engine import check_writable, head_revision
-from digest.store.runs import load_cursor
-from digest.store.workers import Worker, load_job_turns, load_workers
+from digest.store.workers import Worker
 from digest.wire import ExchangeError, ask_status
 
 _PATIENCE = 15.0
@@ -193,21 +192,21 @@ def _check_work(conn: Connection, config: Config, clock: Clock) -> Iterator[Find
     Where there is none, say whether runs go on.
     """
     here = Here(clock.now(), config.zone, config.folder)
-    serving = {turn.owner for turn in load_job_turns(conn)}
+    serving = {turn.owner for turn in workers.load_job_turns(conn)}
     host = socket.gethostname()
-    local = [worker for worker in load_workers(conn) if worker.host == host]
-    workers = [worker for worker in local if worker.owner in serving]
+    local = [worker for worker in workers.load(conn) if worker.host == host]
+    at_work = [worker for worker in local if worker.owner in serving]
     for stuck in find_stuck(conn, RETRY_OPTIONS, here):
         yield Finding(Verdict.WARNING, "messages", str(stuck.what), str(stuck.remedy))
-    checked_at = load_cursor(conn, config.arxiv.source).last_complete_at
-    troubles = list(_find_silence(workers, checked_at, clock))
-    troubles += find_job_troubles(conn, workers)
-    for alarm in load_stored_alarms(conn):
+    checked_at = runs.load_cursor(conn, config.arxiv.source).last_complete_at
+    troubles = list(_find_silence(at_work, checked_at, clock))
+    troubles += find_job_troubles(conn, at_work)
+    for alarm in alarms.load_stored(conn):
         if alarm.name in STUCK:
             troubles.append(Trouble(alarm.detail))
     for trouble in troubles:
         yield Finding(Verdict.PROBLEM, "work", str(trouble.what), str(trouble.remedy))
-    if workers and not troubles:
+    if at_work and not troubles:
         yield Finding(Verdict.OK, "work", "`digest serve` is at work")
 
 

@@ -53,14 +53,12 @@ from digest.query import (
 from digest.query.canonical import print_tree
 from digest.query.queries import find_spans
 from digest.render.papers import PaperView
-from digest.store.attempts import Attempt, StoredDelivery, load_deliveries
-from digest.store.changes import load_earlier_changes
-from digest.store.digests import find_late_first_digests, load_digest
+from digest.store import attempts, changes, digests, papers, queries, subscribers
+from digest.store.attempts import Attempt, StoredDelivery
 from digest.store.matches import find_outcomes, find_rows
 from digest.store.outbox import IN_DOUBT
-from digest.store.papers import MATCHED, load_forgotten, load_mark, load_newest_paper, load_paper
-from digest.store.queries import load_queries, load_subscription_feeds
-from digest.store.subscribers import DestinationState, DestinationStatus, load_statuses
+from digest.store.papers import MATCHED
+from digest.store.subscribers import DestinationState, DestinationStatus
 
 _DOUBTFUL = frozenset({DeliveryState.SENDING, DeliveryState.UNKNOWN})
 """Somebody may have it: the message went out, and no answer is known."""
@@ -379,10 +377,10 @@ def explain_paper(
     only: Destination | None = None,
 ) -> PaperHistory:
     """Gather the whole trail of a paper to a subscription, or to `only` one of its readers."""
-    newest = load_newest_paper(conn)
-    known = load_paper(conn, id_)
+    newest = papers.load_newest_paper(conn)
+    known = papers.load(conn, id_)
     left = []
-    for place in load_statuses(conn, due.id):
+    for place in subscribers.load_statuses(conn, due.id):
         has_left = place.state is DestinationState.UNSUBSCRIBED
         if has_left and only in (None, place.destination):
             left.append(place)
@@ -397,26 +395,26 @@ def explain_paper(
         unsubscribed=tuple(left),
     )
     if known is None:
-        gone = load_forgotten(conn, [id_]).get(id_)
+        gone = papers.load_forgotten(conn, [id_]).get(id_)
         return replace(trail, is_forgotten=gone is not None, forgotten_at=gone.at if gone else None)
-    history = load_earlier_changes(conn, [known.key]).get(known.key, ())
+    history = changes.load_earlier(conn, [known.key]).get(known.key, ())
     rows = find_rows(conn, due.id, [change.id for change in history])
     planned = {digest_id for _, digest_id, _ in rows.values() if digest_id is not None}
     digests = _load_digests(conn, id_, due, planned, only)
     kept = {}
     for change_id, (run_id, digest_id, matched_at) in rows.items():
         kept[change_id] = (_find_farthest(run_id, digest_id, planned, digests), matched_at)
-    changes = tuple(_follow(conn, due, history, kept, source=source))
+    followed = tuple(_follow(conn, due, history, kept, source=source))
     first = history[0]
     last = history[-1]
-    was_matched = any(one.matched_at for one in changes)
+    was_matched = any(one.matched_at for one in followed)
     return replace(
         trail,
         paper=last.paper,
         announcement=first.announced if first.kind is Kind.NEW else None,
-        changes=changes,
+        changes=followed,
         digests=tuple(digests.values()),
-        judged=judge_paper([one.judged for one in changes]),
+        judged=judge_paper([one.judged for one in followed]),
         feeds=tuple(_explain_feeds(conn, due, last, was_matched=was_matched)),
     )
 
@@ -429,14 +427,14 @@ def _load_digests(
     only: Destination | None,
 ) -> dict[int, DigestHistory]:
     """Return the digests that hold a paper, by number: `planned` ones, and late first ones."""
-    digests = {}
-    for digest_id in sorted(planned | find_late_first_digests(conn, due.id)):
+    histories = {}
+    for digest_id in sorted(planned | digests.find_late_first_digests(conn, due.id)):
         digest = _load_digest_history(conn, digest_id, id_, only)
         holds_paper = digest_id in planned or digest.place > 0
         was_delivered = only is None or len(digest.deliveries) > 0
         if holds_paper and was_delivered:
-            digests[digest_id] = digest
-    return digests
+            histories[digest_id] = digest
+    return histories
 
 
 def _find_farthest(
@@ -467,7 +465,7 @@ def explain_order(
     """Add what puts the paper in its place."""
     if history.paper is None:
         return history
-    texts = {query.name: query.canonical or query.text for query in load_queries(conn)}
+    texts = {query.name: query.canonical or query.text for query in queries.load(conn)}
     is_new = history.announcement is not None
     day = history.announcement or history.changes[-1].announced
     near = Interests(config).explain(conn, due, history.paper, day, is_new=is_new)
@@ -492,7 +490,9 @@ def _explain_feeds(
     shown = choose_papers(load_matched(conn, due))[:FEED_ENTRIES] if was_matched else []
     is_shown = any(found[0].change.paper_key == last.paper_key for found in shown)
     is_excluded = read_exclusion(due.subscription).covers(last)
-    is_served = due.id in {place.key for place in load_subscription_feeds(conn) if place.is_open}
+    is_served = due.id in {
+        place.key for place in queries.load_subscription_feeds(conn) if place.is_open
+    }
     is_written = due.state != SubscriptionState.ENDED
     for destination in pulled:
         why_not = judge_feed(
@@ -512,7 +512,7 @@ def _follow(
     *,
     source: str,
 ) -> Iterator[ChangeHistory]:
-    mark = load_mark(conn, MATCHED)
+    mark = papers.load_mark(conn, MATCHED)
     query_ids = [revision.query_id for revision in due.revisions]
     met_by_outcome = {outcome: met for met, outcome in _OUTCOMES.items()}
     met = {}
@@ -565,7 +565,7 @@ def _ask(revision: ActiveRevision, ready: AnalysedPaper, recorded: Met = Met.NEV
 def _load_digest_history(
     conn: Connection, digest_id: int, id_: ArxivId, only: Destination | None
 ) -> DigestHistory:
-    digest = load_digest(conn, digest_id)
+    digest = digests.load(conn, digest_id)
     place = 0
     change = ""
     is_dotted = None
@@ -577,7 +577,7 @@ def _load_digest_history(
                 is_dotted = bool(entry.near)
             break
     deliveries = []
-    for stored, tries in load_deliveries(conn, digest_id):
+    for stored, tries in attempts.load_deliveries(conn, digest_id):
         if only in (None, stored.delivery.destination):
             deliveries.append((stored, tuple(tries)))
     return DigestHistory(

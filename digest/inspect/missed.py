@@ -26,7 +26,7 @@ from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
 from digest.site import Progress, Site
-from digest.store.papers import load_announced, load_newest_paper, load_stored_span, load_versions
+from digest.store import papers
 
 _HELD_BACK = timedelta(days=100)
 """So long before its announcement almost every paper was submitted at the earliest.
@@ -78,8 +78,8 @@ def find_missed(
         # A library's own papers are nearest.
         most = asked["limit"] + len(library)
         nearest = _find_nearest(conn, site.progress, days, interest, most)
-        reach = load_stored_span(conn)
-        newest = load_newest_paper(conn, is_harvested=True)
+        reach = papers.load_stored_span(conn)
+        newest = papers.load_newest_paper(conn, is_harvested=True)
     site.progress.end("compare", "done")
     read_until = now
     if reach:
@@ -91,7 +91,7 @@ def find_missed(
     unasked = [one for one in stored.papers if one.is_unasked]
     known = _list_names(library)
     unknown = [one for one in nearest if not _is_known(one.paper, known)]
-    papers = _view_nearest(unknown, near, interest, days, asked["limit"])
+    views = _view_nearest(unknown, near, interest, days, asked["limit"])
     return MissedContext(
         **asked,
         span=(first, last),
@@ -102,7 +102,7 @@ def find_missed(
         without_text=len(library) - len(near),
         unasked=len(unasked),
         troubles=stored.troubles,
-        papers=tuple(papers),
+        papers=tuple(views),
     )
 
 
@@ -117,7 +117,7 @@ def _find_nearest(
     keys = list(days)
     nearest: list[AnnouncedPaper] = []
     for start in range(0, len(keys), _AT_ONCE):
-        some = load_versions(conn, keys[start : start + _AT_ONCE])
+        some = papers.load_versions(conn, keys[start : start + _AT_ONCE])
         texts = [_read_text(paper) for paper in some.values()]
         measured = interest.measure(texts)
         for nearness, (key, paper) in zip(measured, some.items(), strict=True):
@@ -178,7 +178,7 @@ def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     The days are estimated from the order of ids.
     """
     since = announcement_moment(first) - _HELD_BACK
-    announced = load_announced(conn, first, since, with_held_back=True)
+    announced = papers.load_announced(conn, first, since, with_held_back=True)
     submitted_at = {key: paper.published for key, _, paper in announced}
     announcements = [*announcements_between(since, now)]
     days = estimate_announcements(list(submitted_at.values()), announcements)

@@ -42,10 +42,8 @@ from digest.plan.step import drop_excluded
 from digest.query import PaperIndex, Query, to_arxiv
 from digest.query.description import note_other_words
 from digest.site import Site
-from digest.store.digests import find_first_digests, load_digest, load_frozen
-from digest.store.matches import load_pending_matches, load_unplanned_first_digests
+from digest.store import digests, matches, subscriptions
 from digest.store.overview import SubscriptionLine
-from digest.store.subscriptions import load_subscriptions
 
 _BETWEEN = 1.0
 """Seconds between two messages: a channel takes one a second."""
@@ -62,7 +60,7 @@ def preview_digest(conn: Connection, site: Site, due: DueSubscription) -> Digest
 
     None where nothing waits for it.
     """
-    pending = load_pending_matches(conn, due.id, due.plan_after)
+    pending = matches.load_pending(conn, due.id, due.plan_after)
     rows = drop_excluded(conn, due, pending)
     if not rows:
         return None
@@ -95,10 +93,10 @@ class ForeseenRun:
 def preview_run(conn: Connection, site: Site) -> list[ForeseenRun]:
     """Say what a run would plan now; arXiv is not asked, and nothing is changed."""
     now = site.clock.now()
-    unplanned = load_unplanned_first_digests(conn)
-    dues = {due.subscription.name: due for due in load_subscriptions(conn, include_ended=True)}
+    unplanned = matches.load_unplanned_first_digests(conn)
+    dues = {due.subscription.name: due for due in subscriptions.load(conn, include_ended=True)}
     written = {one.name: one for one in site.config.subscriptions}
-    added = find_first_digests(conn, site.config.subscriptions)
+    added = digests.find_first_digests(conn, site.config.subscriptions)
     turns: list[ForeseenRun] = []
     for line in load_lines(conn, site.config, site.clock, now):
         name = line.settings.name
@@ -153,17 +151,17 @@ def find_digest(
 ) -> Digest | None:
     """Return the last digest of a subscription, or the one called after a day, or planned on it."""
     limit = _MOST_DIGESTS if day else 1
-    for row, frozen in load_frozen(conn, due.subscription.name, limit=limit):
+    for row, frozen in digests.load_frozen(conn, due.subscription.name, limit=limit):
         planned = row.planned_at.astimezone(zone).date()
         announced = frozen["coverage"]["announcement"]
         if day is None or day == planned or day.isoformat() == announced:
-            return load_digest(conn, row.id)
+            return digests.load(conn, row.id)
     return None
 
 
 def load_numbered(conn: Connection, due: DueSubscription, digest_id: int) -> Digest:
     """Return a subscription's digest by its number."""
-    digest = load_digest(conn, digest_id)
+    digest = digests.load(conn, digest_id)
     if digest.subscription != due.subscription.name:
         raise UnknownName(
             f"digest {digest_id} is one of {digest.subscription}, not of {due.subscription.name}"

@@ -46,11 +46,9 @@ from digest.query import (
 from digest.query.canonical import print_condition, print_outline
 from digest.query.tree import Not
 from digest.site import Progress
-from digest.store import Store
-from digest.store.digests import find_new_destinations
-from digest.store.papers import StoredSpan, load_stored_span, load_submitted
-from digest.store.queries import StoredQuery, load_queries, load_query_counts
-from digest.store.subscriptions import load_subscriptions
+from digest.store import Store, digests, papers, queries, subscriptions
+from digest.store.papers import StoredSpan
+from digest.store.queries import StoredQuery
 
 MATCH_SPAN = timedelta(days=30)
 """How far back matches are counted."""
@@ -284,7 +282,7 @@ def find_stored(
     if store is None:
         return None
     with store.read() as conn:
-        reach = load_stored_span(conn)
+        reach = papers.load_stored_span(conn)
         if reach is None:
             return None
         span = _limit_to_stored(reach, now, days)
@@ -292,7 +290,7 @@ def find_stored(
             return None
         progress.begin("read", "what is stored")
         begin, end = _limit(span, time.max)
-        coming = load_submitted(conn, begin, end)
+        coming = papers.load_submitted(conn, begin, end)
         found: list[Paper] = []
         while some := list(islice(coming, _AT_ONCE)):
             found += select_meant(query, some)
@@ -427,14 +425,14 @@ class QueryList:
 def list_queries(conn: Connection, config: Config, now: datetime) -> QueryList:
     """Gather the saved queries, what each brought, and who follows it."""
     followers = defaultdict[str, list[str]](list)
-    for due in load_subscriptions(conn):
+    for due in subscriptions.load(conn):
         if due.is_personal:
             continue
         for revision in due.revisions:
             followers[revision.name].append(due.subscription.name)
     found = []
-    for query in load_queries(conn):
-        days = tuple(load_query_counts(conn, query.name, now - MATCH_SPAN))
+    for query in queries.load(conn):
+        days = tuple(queries.load_counts(conn, query.name, now - MATCH_SPAN))
         stored = {field.name: getattr(query, field.name) for field in fields(query)}
         status = QueryStatus(
             **stored,
@@ -448,16 +446,16 @@ def list_queries(conn: Connection, config: Config, now: datetime) -> QueryList:
 
 def describe_pending_edits(config: Config, conn: Connection) -> str:
     """Say what of the file a run will take over: not what can't be read; "" for nothing."""
-    dues = {due.subscription.name: due for due in load_subscriptions(conn) if not due.is_personal}
+    dues = {due.subscription.name: due for due in subscriptions.load(conn) if not due.is_personal}
     live = [due.subscription for due in dues.values()]
-    stored = _list_followed(load_queries(conn), live)
+    stored = _list_followed(queries.load(conn), live)
     written = _list_followed(config.queries, config.subscriptions)
     left_out = set()
     for query in config.queries:
         if read_saved(query.text) is None:
             left_out.add(f"query {query.name}")
     for one in config.subscriptions:
-        if one.name in dues and find_new_destinations(conn, dues[one.name], one):
+        if one.name in dues and digests.find_new_destinations(conn, dues[one.name], one):
             del stored[f"subscription {one.name}"]
         if find_unread(one, config.query_names):
             left_out.add(f"subscription {one.name}")

@@ -28,17 +28,22 @@ from digest.model.numbers import count
 from digest.model.said import Said, Saying
 from digest.poll.coverage import load_coverage
 from digest.query import parse_query
-from digest.store import Store
-from digest.store.alarms import Alarm, AlarmName, load_stored_alarms
-from digest.store.attempts import load_held, load_stored_deliveries
+from digest.store import (
+    Store,
+    alarms,
+    attempts,
+    outbox,
+    papers,
+    queries,
+    runs,
+    subscribers,
+    workers,
+)
+from digest.store.alarms import Alarm, AlarmName
 from digest.store.engine import measure_size
 from digest.store.gate import Breaker, load_breaker
-from digest.store.outbox import Outbox, load_outbox
-from digest.store.papers import count_papers
-from digest.store.queries import load_queries
-from digest.store.runs import count_quarantined, load_cursor, load_last_runs
-from digest.store.subscribers import load_refused
-from digest.store.workers import Worker, load_job_turns, load_workers
+from digest.store.outbox import Outbox
+from digest.store.workers import Worker
 
 _READ = 500
 """Stuck deliveries read at most; they are shown by destination, so more would not be more lines."""
@@ -128,7 +133,7 @@ def find_troubles(
             yield Trouble(alarm.what, alarm.remedy)
     yield from find_stuck(conn, (DeliveryState.DEAD, DeliveryState.HELD), here)
     yield from retried
-    for name, destination in load_refused(conn):
+    for name, destination in subscribers.load_refused(conn):
         address = destination.address
         yield Trouble(
             f"{address} was refused in three digests in a row, so {name} is paused for it",
@@ -143,7 +148,7 @@ def find_troubles(
             )
     if intake:
         yield Trouble("; ".join(str(one.what) for one in intake), intake[0].remedy)
-    set_aside = count_quarantined(conn, since=now - _REMEMBERED)
+    set_aside = runs.count_quarantined(conn, since=now - _REMEMBERED)
     if set_aside:
         what = (
             f"{count(set_aside, 'entry', 'entries')} of arXiv's pages can't be read"
@@ -170,9 +175,9 @@ def find_stuck(conn: Connection, states: Iterable[DeliveryState], here: Here) ->
 
     There is one line for each state and cause.
     """
-    doubtful = set(load_held(conn).doubtful)
+    doubtful = set(attempts.load_held(conn).doubtful)
     for state in states:
-        stored = load_stored_deliveries(conn, (state,), limit=_READ)
+        stored = attempts.load_stored_deliveries(conn, (state,), limit=_READ)
         deliveries = [one.delivery for one in stored]
         if state is DeliveryState.READY:  # only those are retried that failed before
             deliveries = [one for one in deliveries if one.last_error]
@@ -286,7 +291,7 @@ def _describe_group(group: list[Delivery], state: DeliveryState, here: Here) -> 
 
 def find_mistakes(conn: Connection, config: Config) -> Iterator[Trouble]:
     """Yield which queries of the file, as it is now, can't be read or bring nothing."""
-    used = {query.name for query in load_queries(conn) if query.canonical}
+    used = {query.name for query in queries.load(conn) if query.canonical}
     for query in config.queries:
         try:
             why = parse_query(query.text).futility
@@ -316,11 +321,11 @@ def _find_intake_troubles(
         yield Trouble(what, f"{remedy} {_say_retried(has_worker=has_worker)}")
     if not is_checked(conn, source):
         return
-    complete_at = load_cursor(conn, source).last_complete_at
-    runs = load_last_runs(conn, source, 1)
-    if not is_paused and runs and runs[0].failure:
+    complete_at = runs.load_cursor(conn, source).last_complete_at
+    last = runs.load_last(conn, source, 1)
+    if not is_paused and last and last[0].failure:
         remedy = _say_retried(has_worker=has_worker, command="digest run --now")
-        yield Trouble(Said.of(Saying.CHECK_FAILED, runs[0].failure), remedy)
+        yield Trouble(Said.of(Saying.CHECK_FAILED, last[0].failure), remedy)
     elif not is_paused and complete_at is None:
         remedy = _LOG if has_worker else "`digest run --now` checks it."
         yield Trouble("arXiv was never checked completely", remedy)
@@ -386,31 +391,31 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
     now = clock.now()
     size = measure_size(store)
     with store.read() as conn:
-        workers = tuple(load_workers(conn))
-        has_worker = any(not worker.is_gone for worker in workers)
-        outbox = load_outbox(conn, now)
+        at_work = tuple(workers.load(conn))
+        has_worker = any(not worker.is_gone for worker in at_work)
+        waiting = outbox.load(conn, now)
         breaker = load_breaker(conn, clock)
         alarms = load_alarms(conn, config, now)
         troubles = [
             *find_troubles(
                 conn, config, now, alarms=alarms, breaker=breaker, has_worker=has_worker
             ),
-            *find_job_troubles(conn, workers),
+            *find_job_troubles(conn, at_work),
         ]
         return Status(
             here=Here(now, config.zone, config.folder),
-            summary=_sum_up(troubles, outbox),
+            summary=_sum_up(troubles, waiting),
             edited=describe_pending_edits(config, conn),
             troubles=tuple(troubles),
             intake=load_coverage(conn, config.arxiv.source, now),
             next_announcement=next_announcement(now),
             next_poll_at=find_next_check(conn, config.arxiv.source, clock, now),
             subscriptions=tuple(load_lines(conn, config, clock, now)),
-            outbox=outbox,
-            papers=count_papers(conn),
+            outbox=waiting,
+            papers=papers.count_papers(conn),
             dialect=store.dialect,
             size=size,
-            workers=workers,
+            workers=at_work,
             alarms_to=config.alarms.to,
             unsent_alarms=_list_unsent_alarms(conn, config, alarms),
             holds_ping=bool(config.alarms.ping_url) and not can_send_heartbeat(alarms),
@@ -418,20 +423,20 @@ def load_status(config: Config, store: Store, clock: Clock) -> Status:
 
 
 def _list_unsent_alarms(
-    conn: Connection, config: Config, alarms: Iterable[Alarm]
+    conn: Connection, config: Config, current: Iterable[Alarm]
 ) -> tuple[AlarmName, ...]:
     if not config.alarms.to:
         return ()
-    sent = {alarm.name for alarm in load_stored_alarms(conn) if alarm.sent_at}
-    return tuple(alarm.name for alarm in alarms if alarm.name not in sent)
+    sent = {alarm.name for alarm in alarms.load_stored(conn) if alarm.sent_at}
+    return tuple(alarm.name for alarm in current if alarm.name not in sent)
 
 
-def find_job_troubles(conn: Connection, workers: Iterable[Worker]) -> Iterator[Trouble]:
+def find_job_troubles(conn: Connection, at_work: Iterable[Worker]) -> Iterator[Trouble]:
     """Yield what makes a process at work not ready, besides what is shown already: its jobs."""
-    living = {worker.owner for worker in workers if not worker.is_gone}
+    living = {worker.owner for worker in at_work if not worker.is_gone}
     # Jobs have their turns in real time, whatever the installation's clock says.
     real_now = SystemClock().now()
-    for turn in load_job_turns(conn):
+    for turn in workers.load_job_turns(conn):
         if turn.owner not in living:
             continue
         if turn.trouble:

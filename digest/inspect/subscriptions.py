@@ -18,10 +18,10 @@ from digest.model.clock import Clock
 from digest.model.destinations import Destination
 from digest.model.subscriptions import DueSubscription
 from digest.people.tables import load_own_name, load_people
-from digest.store.digests import DigestSummary, find_first_digests, load_summaries
-from digest.store.overview import SubscriptionLine, load_subscription_lines, load_waiting
-from digest.store.subscribers import DestinationStatus, load_statuses
-from digest.store.subscriptions import load_subscriptions
+from digest.store import digests, overview, subscribers, subscriptions
+from digest.store.digests import DigestSummary
+from digest.store.overview import SubscriptionLine
+from digest.store.subscribers import DestinationStatus
 
 FIRST_DIGEST_NEXT = "first digest with the next run"
 
@@ -56,8 +56,8 @@ def load_lines(
 
     What is sent on announcement can't go out before the check that finds that: the next one.
     """
-    greeted = find_first_digests(conn, config.subscriptions)
-    stored = load_subscription_lines(
+    greeted = digests.find_first_digests(conn, config.subscriptions)
+    stored = overview.load_subscription_lines(
         conn, now, span=MATCH_SPAN, include_ended=include_ended, only=only
     )
     next_poll_at = find_next_check(conn, config.arxiv.source, clock, now)
@@ -96,7 +96,7 @@ class Waiting:
 
 def find_waiting(conn: Connection, config: Config, clock: Clock, now: datetime) -> Waiting:
     """Say what waits to be sent, or for a complete check."""
-    papers = load_waiting(conn)
+    papers = overview.load_waiting(conn)
     named = [*papers][:_WAITING]
     lines = load_lines(conn, config, clock, now, only=named)
     first = sorted(lines, key=_order_by_turn)
@@ -150,7 +150,7 @@ def list_subscriptions(
 def _list_people(
     conn: Connection, here: Here, lines: Iterable[SubscriptionStatus]
 ) -> Iterator[PersonStatus]:
-    dues = {due.subscription.name: due for due in load_subscriptions(conn)}
+    dues = {due.subscription.name: due for due in subscriptions.load(conn)}
     written_to: set[Destination] = set()
     for due in dues.values():
         written_to.update(due.subscription.destinations)
@@ -205,12 +205,12 @@ def load_detail(
     unreadable = find_unreadable(own.exclude, ())
     unreadable |= find_unreadable((*own.read_first, *own.read_last), names)
     why_unreadable = {text: error.message for text, error in unreadable.items()}
-    digests = load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)
+    summaries = digests.load_summaries(conn, subscription_ids=[due.id], limit=_DIGESTS)
     return SubscriptionDetail(
         here=here,
         subscription=line,
         queries={one.name: one.text for one in due.revisions},
-        destinations=tuple(load_statuses(conn, due.id)),
-        digests=tuple(digests),
+        destinations=tuple(subscribers.load_statuses(conn, due.id)),
+        digests=tuple(summaries),
         unreadable=why_unreadable,
     )

@@ -56,15 +56,8 @@ from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialVi
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.site import Site
-from digest.store.changes import load_cross_lists
-from digest.store.papers import (
-    MATCHED,
-    StoredSpan,
-    load_announced,
-    load_mark,
-    load_stored_span,
-    load_versions,
-)
+from digest.store import changes, papers
+from digest.store.papers import MATCHED, StoredSpan
 
 _log = logging.getLogger("digest.trial")
 
@@ -355,13 +348,13 @@ class PaperSnapshot:
     def load(self, conn: Connection, numbers: Iterable[int]) -> list[tuple[Kept, Paper]]:
         """Return papers by their numbers, but those whose texts are stored no more."""
         kept = [self.kept[number] for number in numbers]
-        texts = load_versions(conn, [one.key for one in kept])
+        texts = papers.load_versions(conn, [one.key for one in kept])
         return [(one, texts[one.key]) for one in kept if one.key in texts]
 
 
 def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSnapshot:
     """Read the papers of the last days, which takes some seconds."""
-    mark = load_mark(conn, MATCHED)
+    mark = papers.load_mark(conn, MATCHED)
     first = list_days(now)[0]
     last = latest_announcement(now)
     begin = announcement_moment(first)
@@ -369,15 +362,17 @@ def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSn
 
     def read() -> Iterator[Paper]:
         ids = set()
-        for key, announcement, paper in load_announced(conn, first, begin - _HELD_BACK):
+        for key, announcement, paper in papers.load_announced(conn, first, begin - _HELD_BACK):
             ids.add(paper.id)
             announced = announcement or earliest_announcement(paper.published)
             category = sys.intern(paper.primary_category)
             kept.append(Kept(key, min(announced, last), category))
             yield paper
-        changes = {change.paper.id: change for change in load_cross_lists(conn, begin)}
+        cross_lists = {change.paper.id: change for change in changes.load_cross_lists(conn, begin)}
         old = [
-            change for change in changes.values() if change.previous and change.paper.id not in ids
+            change
+            for change in cross_lists.values()
+            if change.previous and change.paper.id not in ids
         ]
         before = len(kept) + len(old)
         for number, change in enumerate(old, before):
@@ -386,8 +381,8 @@ def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSn
         for change in old:
             yield change.previous or change.paper
 
-    papers = PaperIndex(read())
-    return PaperSnapshot(mark, max(reach.since, first), kept, papers)
+    index = PaperIndex(read())
+    return PaperSnapshot(mark, max(reach.since, first), kept, index)
 
 
 def _keep_cross_list(change: StoredChange, before: int) -> Kept:
@@ -477,9 +472,9 @@ class QueryTrials:
         Where others are stored now, begin to read them anew.
         """
         snapshot = self._snapshot
-        if snapshot is not None and snapshot.mark == load_mark(conn, MATCHED):
+        if snapshot is not None and snapshot.mark == papers.load_mark(conn, MATCHED):
             return snapshot
-        reach = load_stored_span(conn)
+        reach = papers.load_stored_span(conn)
         if reach:
             self._start_reader(reach)
         return snapshot

@@ -49,9 +49,8 @@ from digest.model.numbers import count
 from digest.model.papers import ArxivId
 from digest.poll.record import PollReport
 from digest.site import Site
-from digest.store import Store
+from digest.store import Store, papers
 from digest.store.dialect import make_storable
-from digest.store.papers import count_announced, count_papers
 from digest.wire import Wire
 
 _log = logging.getLogger("digest.interest")
@@ -331,7 +330,7 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
         row = load_counts(conn)
         if row is not None and not again:
             return
-        stored = count_papers(conn)
+        stored = papers.count_papers(conn)
         is_old = row is not None and now - row.made_at >= _COUNTS_LAST
         if not (row is None or is_old or stored >= 2 * row.papers):
             return
@@ -388,8 +387,8 @@ def check_library(
         if not weights.papers:
             hint = "`digest run` counts words."
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
-    announced = count_announced(conn, date.min, date.max)
-    full_days = [day for day, papers in announced.items() if papers >= FEW]
+    announced = papers.count_announced(conn, date.min, date.max)
+    full_days = [day for day, number in announced.items() if number >= FEW]
     day = max(full_days, default=None)
     compared = load_texts(conn, day=day) if day else load_texts(conn, limit=YARDSTICK)
     least = find_least(Interest(weights, texts).measure(compared))

@@ -24,8 +24,7 @@ from digest.model.messages import DigestEntry
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import DueSubscription
 from digest.query.words import cut_words, read_word
-from digest.store.papers import count_announced
-from digest.store.subscriptions import load_least, load_subscriptions
+from digest.store import papers, subscriptions
 from digest.tex import to_plain
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ class Interests:
     def _find_least(
         self, conn: Connection, due: DueSubscription, profile: _Profile, day: date
     ) -> int:
-        stored = load_least(conn, due.id, day)
+        stored = subscriptions.load_least(conn, due.id, day)
         return self._measure_day(conn, profile, day) if stored is None else stored
 
     def _measure_day(self, conn: Connection, profile: _Profile, day: date) -> int:
@@ -237,7 +236,7 @@ class Interests:
         leasts: dict[date, Mapping[int, int]] = {}
         read = list(index.list_texts())
         for day, numbers in days.items():
-            is_whole = count_announced(conn, day, day).get(day) == len(numbers)
+            is_whole = papers.count_announced(conn, day, day).get(day) == len(numbers)
             if is_whole and len(numbers) >= FEW:
                 self._days[day] = Texts(read[number] for number in numbers)
             of_profile: dict[int, int] = {}  # several subscriptions may have one
@@ -250,7 +249,7 @@ class Interests:
     def _find_profiles(self, conn: Connection) -> dict[int, _Profile]:
         """Return what the readers of each subscription keep and like, where that is anything."""
         profiles = {}
-        for due in load_subscriptions(conn, load_ordered(conn)):
+        for due in subscriptions.load(conn, load_ordered(conn)):
             profile = self.find(conn, due)
             if profile:
                 profiles[due.id] = profile

@@ -38,21 +38,9 @@ from digest.model.polls import Source
 from digest.model.subscriptions import RETURNS_WITHIN, DueSubscription, QueryOutcome
 from digest.query import PaperIndex
 from digest.site import Site
-from digest.store.changes import load_changes_after, load_latest_changes
-from digest.store.matches import (
-    FirstDigest,
-    begin_match_run,
-    close_first_digest,
-    load_first_digests,
-    load_seen_papers,
-    save_matches,
-    save_query_matches,
-    set_matched_mark,
-)
-from digest.store.papers import MATCHED, load_mark
-from digest.store.queries import active_revisions
-from digest.store.runs import load_cursors
-from digest.store.subscriptions import load_followers, load_subscriptions, make_due, save_least
+from digest.store import changes, matches, papers, queries, runs, subscriptions
+from digest.store.matches import FirstDigest
+from digest.store.papers import MATCHED
 
 _PAPERS_AT_ONCE: Final = 4_000
 """Stored papers held against the queries together."""
@@ -65,7 +53,7 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
     """Make every first digest that is owed and can be made now: each subscription has one."""
     at = site.clock.now()
     with site.store.read() as conn:
-        owed_digests = _find_ready(conn, site, load_first_digests(conn), awaiting)
+        owed_digests = _find_ready(conn, site, matches.load_first_digests(conn), awaiting)
         if not owed_digests:
             return
         candidates = _find_candidates(conn, owed_digests, at)
@@ -82,7 +70,7 @@ def make_first_digests(site: Site, awaiting: Collection[str], report: MatchRepor
             first_digest, _ = together[0]
             newest = choose_first_digest(every.values(), first_digest.days, at)
             with site.store.read() as conn:
-                for due in load_subscriptions(conn, [id_]):
+                for due in subscriptions.load(conn, [id_]):
                     lists = interests.sort(conn, due, newest) or lists
         with site.store.begin() as conn:
             _make_first_digest(conn, id_, choose_sample(lists), report, at)
@@ -101,7 +89,7 @@ def _find_ready(
 ) -> list[FirstDigest]:
     """Return those whose source was read to its end, if none of their subscription is awaited."""
     source = Source(site.config.arxiv.source)
-    cursors = load_cursors(conn, source)
+    cursors = runs.load_cursors(conn, source)
     checked = {key for key, cursor in cursors.items() if cursor.last_complete_at}
     is_all_checked = "" in checked
     waiting = {one.subscription_id for one in owed if one.revision.canonical in awaiting}
@@ -126,13 +114,13 @@ def _find_candidates(
     revisions = [first_digest.revision for first_digest in wanted]
     queries = {revision.canonical: query for revision, query in readable(revisions)}
     ids = {first_digest.subscription_id for first_digest in wanted}
-    theirs = load_subscriptions(conn, sorted(ids))
+    theirs = subscriptions.load(conn, sorted(ids))
     exclusions = {stored.id: read_exclusion(stored.subscription) for stored in theirs}
     by_text: dict[str, list[int]] = defaultdict(list)
     for number, first_digest in enumerate(owed_digests):
         if first_digest.days > 0:
             by_text[first_digest.revision.canonical].append(number)
-    latest = load_latest_changes(conn)
+    latest = changes.load_latest(conn)
     while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
         index = PaperIndex(change.paper for change in batch)
         for text, met in zip(queries, index.find(queries.values()), strict=True):
@@ -157,7 +145,7 @@ def _drop_seen(
     found: Sequence[StoredChange],
 ) -> list[StoredChange]:
     keys = [change.paper_key for change in found]
-    seen = load_seen_papers(conn, subscription_id, keys)
+    seen = matches.load_seen_papers(conn, subscription_id, keys)
     return [change for change in found if change.paper_key not in seen]
 
 
@@ -170,14 +158,14 @@ def _make_first_digest(
 ) -> None:
     occasion = Occasion.FIRST_DIGEST
     # Nobody else matches meanwhile, nor gives another first digest of this subscription.
-    mark = load_mark(conn, MATCHED, lock=True)
-    run_id = begin_match_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
-    if not close_first_digest(conn, subscription_id, run_id):
+    mark = papers.load_mark(conn, MATCHED, lock=True)
+    run_id = matches.begin_run(conn, from_change=0, to_change=mark, at=at, occasion=occasion)
+    if not matches.close_first_digest(conn, subscription_id, run_id):
         return
     # What this subscription was shown meanwhile by another process stays out.
     chosen = _drop_seen(conn, subscription_id, sample)
     ids = tuple(sorted(change.id for change in chosen))
-    save_matches(conn, run_id, {subscription_id: ids}, at=at, occasion=occasion)
+    matches.save(conn, run_id, {subscription_id: ids}, at=at, occasion=occasion)
     if ids:
         report.first_digests += 1
     report.first_digest_papers.update(change.paper_key for change in chosen)
@@ -278,45 +266,45 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
     # What left the file may be there again within a while, and must have lost nothing.
     ended_since = site.clock.now() - RETURNS_WITHIN
     with site.store.read() as conn:
-        mark = load_mark(conn, MATCHED)
-        changes = load_changes_after(conn, mark, BATCH)
-        names = {revision.id: revision.name for revision in active_revisions(conn)}
-        revisions = active_revisions(conn, ended_since=ended_since)
-    if not changes:
+        mark = papers.load_mark(conn, MATCHED)
+        found = changes.load_after(conn, mark, BATCH)
+        names = {revision.id: revision.name for revision in queries.active_revisions(conn)}
+        revisions = queries.active_revisions(conn, ended_since=ended_since)
+    if not found:
         return False
-    index = index_changes(changes)
-    outcomes = match_changes(changes, revisions, index)
+    index = index_changes(found)
+    outcomes = match_changes(found, revisions, index)
     days: dict[date, list[int]] = {}
-    for number, change in enumerate(changes):
+    for number, change in enumerate(found):
         if change.kind is Kind.NEW:
             days.setdefault(change.announced, []).append(number)
     with site.store.read() as conn:
         leasts = Interests(site.config).measure_days(conn, days, index)
     at = site.clock.now()
-    last_change = changes[-1].id
-    by_id = {change.id: change for change in changes}
+    last_change = found[-1].id
+    by_id = {change.id: change for change in found}
     with site.store.begin() as conn:
-        now_at = load_mark(conn, MATCHED, lock=True)
+        now_at = papers.load_mark(conn, MATCHED, lock=True)
         met = [revision.query_id for revision in revisions if revision.id in outcomes]
-        followers = load_followers(conn, met)
-        askers = load_subscriptions(conn, followers, ended_since=ended_since)
+        followers = subscriptions.load_followers(conn, met)
+        askers = subscriptions.load(conn, followers, ended_since=ended_since)
         # Last: on PostgreSQL an edit may come between two readings, and what was read before it is
         # what counts.
-        if now_at != mark or active_revisions(conn, ended_since=ended_since) != revisions:
+        if now_at != mark or queries.active_revisions(conn, ended_since=ended_since) != revisions:
             return True
-        run_id = begin_match_run(
+        run_id = matches.begin_run(
             conn, from_change=mark, to_change=last_change, at=at, occasion="poll"
         )
-        save_query_matches(conn, run_id, outcomes)
+        matches.save_for_query(conn, run_id, outcomes)
         for day, least in leasts.items():
-            save_least(conn, day, least)
-        overtaken = find_overtaken(conn, site.config.arxiv.source, changes)
+            subscriptions.save_least(conn, day, least)
+        overtaken = find_overtaken(conn, site.config.arxiv.source, found)
         chosen = _choose_for_askers(askers, outcomes, by_id, overtaken, report)
-        save_matches(conn, run_id, chosen, at=at, occasion="scheduled")
+        matches.save(conn, run_id, chosen, at=at, occasion="scheduled")
         at_once = [stored.id for stored in askers if _is_at_once(stored) and stored.id in chosen]
-        make_due(conn, at_once, at)
-        set_matched_mark(conn, last_change, expected=mark)
-    report.changes += len(changes)
+        subscriptions.make_due(conn, at_once, at)
+        matches.set_matched_mark(conn, last_change, expected=mark)
+    report.changes += len(found)
     report.add(outcomes, names, by_id)
     for ids in chosen.values():
         report.papers.update(by_id[id_].paper_key for id_ in ids)
@@ -360,7 +348,7 @@ def find_overtaken(
 
     It was replaced while nobody checked.
     """
-    cursors = load_cursors(conn, source).values()
+    cursors = runs.load_cursors(conn, source).values()
     starts = [cursor.bootstrapped_at for cursor in cursors if cursor.bootstrapped_at]
     began = min(starts, default=None)
     mark = (0, 0)

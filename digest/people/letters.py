@@ -44,8 +44,9 @@ from digest.people.signups import (
 from digest.people.tables import load_memberships
 from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
 from digest.site import Site
-from digest.store.digests import DigestDraft, save_digests
-from digest.store.subscribers import LETTERS, load_unsubscribed
+from digest.store import digests, subscribers
+from digest.store.digests import DigestDraft
+from digest.store.subscribers import LETTERS
 
 if TYPE_CHECKING:
     from digest.render.mail import MailIdentity
@@ -152,7 +153,7 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
         return "its time is over"
     shared = [one for one in maker.config.subscriptions if one.shared]
     is_shared = any(destination in one.destinations for one in shared)
-    if is_shared or LETTERS in load_unsubscribed(conn, destination):
+    if is_shared or LETTERS in subscribers.load_unsubscribed(conn, destination):
         return "its address wants none"
     if signup.kind in _NEEDS_ADMISSION and not _is_admitted(maker, signup):
         return "its address may not subscribe here"
@@ -218,7 +219,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     )
     plan = DeliveryPlan(destination, 0, 1, key)
     draft = DigestDraft(start_letters(conn, now), letter, [plan], ())
-    save_digests(conn, [draft], at=now)
+    digests.save(conn, [draft], at=now)
 
 
 def letter_token(maker: LinkMaker, slot: str, destination: Destination) -> str:

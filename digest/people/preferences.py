@@ -57,22 +57,8 @@ from digest.people.unsubscription import PAGE, resubscribe_to
 from digest.plan import slots
 from digest.plan.links import LinkMaker, make_links, remember_preferences
 from digest.query import Query, parse_query
-from digest.store.matches import load_pending_matches
-from digest.store.queries import active_revisions, sync_queries
-from digest.store.subscribers import (
-    LETTERS,
-    load_unsubscribed,
-    log_consent,
-    save_resubscription,
-    save_unsubscription,
-)
-from digest.store.subscriptions import (
-    load_subscriptions,
-    pause_subscription,
-    resume_subscription,
-    set_next_due,
-    start_slots,
-)
+from digest.store import matches, queries, subscribers, subscriptions
+from digest.store.subscribers import LETTERS
 from digest.store.sync import sync_subscriptions
 
 TITLE = "Your papers"
@@ -124,7 +110,7 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
         return None
     memberships = tuple(load_memberships(conn, person.destination))
     keys = [one.id for one in memberships]
-    dues = {due.id: due for due in load_subscriptions(conn, keys)}
+    dues = {due.id: due for due in subscriptions.load(conn, keys)}
     own_keys = [one.id for one in memberships if is_personal(one.origin)]
     own = dues[own_keys[0]] if own_keys else None
     queries = tuple(load_own_queries(conn, person))
@@ -139,7 +125,7 @@ def load_preferences(conn: Connection, address: str) -> Preferences | None:
             abstracts=stored.abstracts,
             has_feed=OWN_FEED in stored.destinations,
         )
-    has_left_everything = EVERYTHING in load_unsubscribed(conn, person.destination)
+    has_left_everything = EVERYTHING in subscribers.load_unsubscribed(conn, person.destination)
     return Preferences(person, choices, own, memberships, dues, has_left_everything)
 
 
@@ -243,7 +229,7 @@ def apply_signup_request(
     if maker.config.arxiv.source == "query":
         _check_room(conn, canonicals.values())
     texts = {query.name: (query.text, canonicals[query.name], "") for query in choices.queries}
-    sync_queries(conn, texts, person.origin, at)
+    queries.sync(conn, texts, person.origin, at)
     feed = (OWN_FEED,) if choices.has_feed else ()
     followed = [query.name for query in choices.queries if query.is_on]
     own = Subscription(
@@ -262,7 +248,7 @@ def apply_signup_request(
 
 def _check_room(conn: Connection, canonicals: Iterable[str]) -> None:
     """Refuse saved queries beyond those that arXiv's search may be asked for."""
-    active = {revision.canonical for revision in active_revisions(conn)}
+    active = {revision.canonical for revision in queries.active_revisions(conn)}
     wanted = active.union(canonicals)
     if wanted > active and len(wanted) > MOST_SEARCHED:
         raise UsageError(
@@ -310,7 +296,7 @@ def save_query(
     apply_signup_request(conn, maker, person, choices, at=at)
     if preferences.own is None:
         own_name = choose_own_name(conn, maker, person, at=at)
-        log_consent(conn, person.id, own_name, "confirmed", how=PAGE, at=at)
+        subscribers.log_consent(conn, person.id, own_name, "confirmed", how=PAGE, at=at)
 
 
 def _replace_query(
@@ -379,9 +365,9 @@ def _subscribe(
     asked = [*joins, own_name] if choices.queries else joins
     _resubscribe_to_asked(conn, person, asked, at)
     if choices.queries:
-        save_resubscription(conn, person.destination, own_name, how=PAGE, at=at)
+        subscribers.save_resubscription(conn, person.destination, own_name, how=PAGE, at=at)
         apply_signup_request(conn, maker, person, _merge(before, choices), at=at)
-        log_consent(conn, person.id, own_name, "confirmed", how=PAGE, at=at)
+        subscribers.log_consent(conn, person.id, own_name, "confirmed", how=PAGE, at=at)
     for joined in joins:
         join_subscription(conn, person, joined, at=at)
 
@@ -416,12 +402,12 @@ def _resubscribe_to_asked(
     Whatever else there was stays left.
     """
     destination = person.destination
-    if EVERYTHING not in load_unsubscribed(conn, destination):
+    if EVERYTHING not in subscribers.load_unsubscribed(conn, destination):
         return
     for other in load_joined_names(conn, destination):
         if other not in asked:
-            save_unsubscription(conn, destination, other, how=PAGE, at=at)
-    save_resubscription(conn, destination, EVERYTHING, how=PAGE, at=at)
+            subscribers.save_unsubscription(conn, destination, other, how=PAGE, at=at)
+    subscribers.save_resubscription(conn, destination, EVERYTHING, how=PAGE, at=at)
 
 
 def _canonical(text: str) -> str:
@@ -440,13 +426,13 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             "this address has subscriptions of its own already",
             hint="Unsubscribe there first, or keep both.",
         )
-    for unsubscribed in load_unsubscribed(conn, before.person.destination) - {LETTERS}:
-        save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
+    for unsubscribed in subscribers.load_unsubscribed(conn, before.person.destination) - {LETTERS}:
+        subscribers.save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
     change_address(conn, before.person, signup.address, at=at)
     person = replace(before.person, address=signup.address)
     if before.choices.queries:
         apply_signup_request(conn, maker, person, before.choices, at=at)
-    log_consent(conn, person.id, EVERYTHING, "moved", how=PAGE, at=at)
+    subscribers.log_consent(conn, person.id, EVERYTHING, "moved", how=PAGE, at=at)
 
 
 def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> None:
@@ -454,7 +440,7 @@ def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> N
 
     The operator can lift it.
     """
-    save_unsubscription(conn, signup.destination, LETTERS, how="not me", at=at)
+    subscribers.save_unsubscription(conn, signup.destination, LETTERS, how="not me", at=at)
     delete_signup(conn, signup.id)
 
 
@@ -465,26 +451,26 @@ def list_offered(config: Config) -> tuple[Subscription, ...]:
 
 def join_subscription(conn: Connection, person: Person, name: str, *, at: datetime) -> None:
     """Make a person a reader of a subscription that is offered; twice is as once."""
-    found = load_subscriptions(conn, names=[name])
+    found = subscriptions.load(conn, names=[name])
     if not found:
         raise UnknownName(f"{name} is new and not ready yet", hint="Try again in a minute.")
     (due,) = found
-    save_resubscription(conn, person.destination, name, how=PAGE, at=at)
+    subscribers.save_resubscription(conn, person.destination, name, how=PAGE, at=at)
     save_membership(conn, due.id, person.destination, at=at)
     if not due.subscription.has_digests:
         turn = slots.next_due(due.subscription, at, due.last_slot, None)
-        start_slots(conn, due.id, turn)
-    log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
+        subscriptions.start_slots(conn, due.id, turn)
+    subscribers.log_consent(conn, person.id, name, "confirmed", how=PAGE, at=at)
 
 
 def pause_digests(
     conn: Connection, due: DueSubscription, until: datetime | None, *, at: datetime
 ) -> None:
     """Pause a subscription; what matches meanwhile waits. None: until somebody resumes it."""
-    pause_subscription(conn, due.id, until)
+    subscriptions.pause(conn, due.id, until)
     if until is not None:
         turn = slots.next_due(due.subscription, at, due.last_slot, until)
-        set_next_due(conn, due.id, turn)
+        subscriptions.set_next_due(conn, due.id, turn)
 
 
 def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> datetime | None:
@@ -498,9 +484,9 @@ def resume_digests(conn: Connection, due: DueSubscription, *, at: datetime) -> d
     if wanted.has_digests:
         turn = slots.next_due(wanted, at, due.last_slot)
         is_at_once = wanted.cadence.kind is CadenceKind.AT_ONCE
-        if is_at_once and load_pending_matches(conn, due.id, due.plan_after):
+        if is_at_once and matches.load_pending(conn, due.id, due.plan_after):
             turn = slots.first_due(wanted, at, due.last_slot)
-    resume_subscription(conn, due.id, turn, at)
+    subscriptions.resume(conn, due.id, turn, at)
     return turn
 
 
@@ -538,7 +524,7 @@ def undo_unsubscription(
     if not named or not preferences.can_undo(named[0], at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
     destination = preferences.person.destination
-    has_left_everything = EVERYTHING in load_unsubscribed(conn, destination)
+    has_left_everything = EVERYTHING in subscribers.load_unsubscribed(conn, destination)
     which = EVERYTHING if has_left_everything else name
     resubscribe_to(conn, destination, which, how=PAGE, at=at)
 
@@ -564,7 +550,7 @@ def erase_person(
     person = load_person(conn, address)
     destination = mail_to(address)
     is_named = any(destination in one.destinations for one in config.subscriptions)
-    save_unsubscription(conn, destination, EVERYTHING, how=how, at=at)
+    subscribers.save_unsubscription(conn, destination, EVERYTHING, how=how, at=at)
     person_id = 0
     if person is not None:
         person_id = person.id

@@ -26,8 +26,8 @@ from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
 from digest.model.subscriptions import EVERYTHING, SubscriberState, SubscriptionState, write_origin
+from digest.store import queries
 from digest.store.dialect import dialect_insert
-from digest.store.queries import current_revision
 from digest.store.schema import (
     attempts,
     consents,
@@ -135,13 +135,13 @@ def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     is_on = columns.id.in_(followed)
     is_theirs = columns.origin == person.origin
     is_live = columns.ended_at.is_(None)
-    found = current_revision().where(is_theirs, is_live).order_by(columns.id)
+    found = queries.current_revision().where(is_theirs, is_live).order_by(columns.id)
     found = found.add_columns(is_on.label("is_on"))
-    queries = []
+    own = []
     for row in conn.execute(found):
         query = OwnQuery(row.name, row.text, bool(row.is_on))
-        queries.append(query)
-    return queries
+        own.append(query)
+    return own
 
 
 def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:

@@ -17,16 +17,9 @@ from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
 from digest.model.subscriptions import EVERYTHING, write_title
 from digest.plan.slots import next_due
-from digest.store.subscribers import (
-    LETTERS,
-    load_singly_unsubscribed,
-    load_undoable,
-    load_unsubscribed,
-    save_resubscription,
-    save_unsubscription,
-)
-from digest.store.subscriptions import load_subscriptions, set_next_due
-from digest.store.tokens import TokenPurpose, load_token
+from digest.store import subscribers, subscriptions, tokens
+from digest.store.subscribers import LETTERS
+from digest.store.tokens import TokenPurpose
 
 ONE_CLICK = "one-click"
 """How somebody left who pressed the button of their mail program (RFC 8058)."""
@@ -55,15 +48,15 @@ class Unsubscription:
 
 def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
     """Return what the link with this token unsubscribes from; None if there is no such link."""
-    stored = load_token(conn, secrets.token_hash(token))
+    stored = tokens.load(conn, secrets.token_hash(token))
     if stored is None or stored.purpose is not TokenPurpose.UNSUBSCRIBE:
         return None
-    found = load_subscriptions(conn, names=[stored.subscription], include_ended=True)
+    found = subscriptions.load(conn, names=[stored.subscription], include_ended=True)
     title = found[0].subscription.title if found else ""
     destination = Destination.parse(stored.destination)
-    left = load_unsubscribed(conn, destination)
+    left = subscribers.load_unsubscribed(conn, destination)
     has_left = stored.subscription in left or EVERYTHING in left
-    since = load_undoable(conn, destination, stored.subscription) if has_left else None
+    since = subscribers.load_undoable(conn, destination, stored.subscription) if has_left else None
     undo_until = since + UNDO if since else None
     return Unsubscription(
         destination=destination,
@@ -84,7 +77,7 @@ def unsubscribe_by_link(
     unsubscription = find_unsubscription(conn, token)
     if unsubscription is None:
         return None
-    save_unsubscription(
+    subscribers.save_unsubscription(
         conn, unsubscription.destination, unsubscription.subscription, how=how, at=at
     )
     return find_unsubscription(conn, token)
@@ -107,12 +100,12 @@ def unsubscribe_from(
 ) -> bool:
     """Stop sending to a destination from this commit on; False if it had unsubscribed already."""
     is_named = subscription not in (EVERYTHING, LETTERS)
-    if is_named and not load_subscriptions(conn, names=[subscription], include_ended=True):
+    if is_named and not subscriptions.load(conn, names=[subscription], include_ended=True):
         raise UnknownName(
             f"there is no subscription {subscription}",
             hint="`digest subscription list` shows all names.",
         )
-    return save_unsubscription(conn, destination, subscription, how=how, at=at)
+    return subscribers.save_unsubscription(conn, destination, subscription, how=how, at=at)
 
 
 def resubscribe_to(
@@ -129,7 +122,7 @@ def resubscribe_to(
         UsageError: it never unsubscribed, or did so from everything and would resubscribe only to
             a part.
     """
-    left = load_unsubscribed(conn, destination)
+    left = subscribers.load_unsubscribed(conn, destination)
     if subscription not in (EVERYTHING, LETTERS) and EVERYTHING in left:
         command = f"digest subscription resubscribe {subscription} {destination} --everything"
         raise UsageError(
@@ -141,14 +134,14 @@ def resubscribe_to(
             f"{destination} has not unsubscribed from {subscription or 'anything'}",
             hint="For a new destination, name it in digest.toml.",
         )
-    save_resubscription(conn, destination, subscription, how=how, at=at)
+    subscribers.save_resubscription(conn, destination, subscription, how=how, at=at)
     names = None if subscription == EVERYTHING else [subscription]
-    for due in load_subscriptions(conn, names=names):
+    for due in subscriptions.load(conn, names=names):
         # It had stopped, since nobody received it.
         has_stopped = due.next_due_at is None and due.subscription.has_digests
         if has_stopped:
             turn = next_due(due.subscription, at, due.last_slot, due.paused_until)
-            set_next_due(conn, due.id, turn)
+            subscriptions.set_next_due(conn, due.id, turn)
     if subscription != EVERYTHING:
         return ()
-    return tuple(load_singly_unsubscribed(conn, destination))
+    return tuple(subscribers.load_singly_unsubscribed(conn, destination))

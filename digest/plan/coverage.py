@@ -20,9 +20,9 @@ from digest.model.subscriptions import DueSubscription
 from digest.plan.digests import last_sent_until
 from digest.plan.slots import checked_moment, covered_since
 from digest.poll.coverage import load_coverage
-from digest.store.digests import load_earlier_digests
+from digest.store import digests, papers
 from digest.store.matches import DueSlot
-from digest.store.papers import MATCHED, STORED, count_announced, load_mark
+from digest.store.papers import MATCHED, STORED
 
 _INSTANT = timedelta(microseconds=1)
 _SECOND = timedelta(seconds=1)
@@ -46,7 +46,7 @@ class Coverages:
         at = moment or self._now
         if at not in self._at:
             coverage = load_coverage(conn, self._source, at)
-            if load_mark(conn, MATCHED) < load_mark(conn, STORED):
+            if papers.load_mark(conn, MATCHED) < papers.load_mark(conn, STORED):
                 coverage = replace(coverage, is_complete=False, is_settled=False)
             self._at[at] = coverage
         return self._at[at]
@@ -88,7 +88,7 @@ class Coverages:
                 covered_until = covered_since(due.subscription, due.last_slot) or last_sent
                 first = next(announcements_between(covered_until, last_sent), last)
                 since[due.id] = announcement_moment(first)
-        return load_earlier_digests(conn, since)
+        return digests.load_earlier(conn, since)
 
     def extend(
         self,
@@ -130,13 +130,13 @@ def _name_announcements(
         first = next(announcements_between(covered_until, last_sent), None)
     if first is None or first >= last:
         return coverage
-    papers = count_announced(conn, first, last).values()
+    counts = papers.count_announced(conn, first, last).values()
     expected = announcements_between(announcement_moment(first) - _SECOND, last_sent)
-    return replace(coverage, since=first, new=sum(papers), announcements=len(list(expected)))
+    return replace(coverage, since=first, new=sum(counts), announcements=len(list(expected)))
 
 
 def _is_unsent(conn: Connection, due: DueSubscription, announcement: date) -> bool:
     """Whether no digest covers an announcement yet; one of a failed check does not."""
-    since = load_earlier_digests(conn, {due.id: announcement_moment(announcement)})
+    since = digests.load_earlier(conn, {due.id: announcement_moment(announcement)})
     told_until = last_sent_until(since.get(due.id, ()))
     return told_until is None or announcement > told_until

@@ -33,12 +33,9 @@ from digest.plan.order import Precedence, find_near
 from digest.poll.coverage import load_unchecked
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
-from digest.store.backups import load_sent_until
-from digest.store.changes import load_changes, load_earlier_changes
-from digest.store.digests import DigestDraft, load_summaries
-from digest.store.matches import MatchRow, find_recorded, load_seen_versions
-from digest.store.papers import load_versions
-from digest.store.queries import load_queries
+from digest.store import backups, changes, digests, matches, papers, queries
+from digest.store.digests import DigestDraft
+from digest.store.matches import MatchRow
 
 _KEPT_ENTRIES = 50_000
 """Entries kept at once: that gains nothing if all subscriptions have queries of their own."""
@@ -76,14 +73,14 @@ class Drafts:
     def _find_scope(self, conn: Connection) -> str:
         """Return how the keys of messages begin: as no others do, and none of a lost database."""
         if not self._scope:
-            self._scope = f"{self.maker(conn).installation}{load_sent_until(conn) or ''}"
+            self._scope = f"{self.maker(conn).installation}{backups.load_sent_until(conn) or ''}"
         return self._scope
 
     def read(self, conn: Connection, rows: Iterable[MatchRow]) -> None:
         """Read the changes that a batch of matches is about, before it is drafted."""
         ids = list_changes(rows)
-        self._changes = load_changes(conn, ids)
-        self._texts = {query.name: query.canonical or query.text for query in load_queries(conn)}
+        self._changes = changes.load(conn, ids)
+        self._texts = {query.name: query.canonical or query.text for query in queries.load(conn)}
         if len(self._ready) > _KEPT_PAPERS:
             self._ready = {id_: self._ready[id_] for id_ in ids & self._ready.keys()}
         if len(self._entries) > _KEPT_ENTRIES:
@@ -179,7 +176,7 @@ class Drafts:
 
         A subscription without turns tells these in place of its turns.
         """
-        last = load_summaries(conn, subscription_ids=[due.id], limit=1)
+        last = digests.load_summaries(conn, subscription_ids=[due.id], limit=1)
         since = last[0].planned_at if last else due.created_at
         return tuple(one for one in load_unchecked(conn, self.source) if one.due_at > since)
 
@@ -302,7 +299,7 @@ def _read_recorded(
 ) -> dict[str, Query]:
     """Return the subscription's saved queries as they read when they found any of some changes."""
     followed = [revision.query_id for revision in due.revisions]
-    return _read_queries([one for _, one in find_recorded(conn, change_ids, followed)])
+    return _read_queries([one for _, one in matches.find_recorded(conn, change_ids, followed)])
 
 
 def _load_seen(
@@ -310,21 +307,21 @@ def _load_seen(
 ) -> dict[int, Seen]:
     """Return what the reader saw before: nothing of papers that were never stored before."""
     known = [change.paper_key for change in changes if change.previous or change.kind is Kind.KNOWN]
-    seen = load_seen_versions(conn, due.id, known) if known else {}
+    seen = matches.load_seen_versions(conn, due.id, known) if known else {}
     if not seen:
         return {}
-    texts = load_versions(conn, {one.key for one in seen.values()})
+    texts = papers.load_versions(conn, {one.key for one in seen.values()})
     return {key: replace(one, paper=texts[one.key]) for key, one in seen.items()}
 
 
 def _load_later(
-    conn: Connection, changes: Iterable[StoredChange]
+    conn: Connection, shown: Iterable[StoredChange]
 ) -> dict[int, tuple[StoredChange, ...]]:
     """Return what was found of papers after the last of these changes, by their keys."""
     last: dict[int, int] = {}
-    for change in changes:
+    for change in shown:
         last[change.paper_key] = max(change.id, last.get(change.paper_key, 0))
     later = {}
-    for key, history in load_earlier_changes(conn, last.keys()).items():
+    for key, history in changes.load_earlier(conn, last.keys()).items():
         later[key] = tuple([change for change in history if change.id > last[key]])
     return later

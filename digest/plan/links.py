@@ -14,7 +14,8 @@ from digest.model import secrets
 from digest.model.destinations import Destination
 from digest.model.messages import Digest, Links
 from digest.model.subscriptions import DueSubscription
-from digest.store.tokens import TokenPurpose, load_secret, load_token, make_token_row, save_tokens
+from digest.store import tokens
+from digest.store.tokens import TokenPurpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def make_refs_url(config: Config) -> str:
 
 def make_links(conn: Connection, config: Config) -> LinkMaker:
     """Return the maker of this installation's addresses, with the secret that the store made."""
-    return LinkMaker(config, load_secret(conn))
+    return LinkMaker(config, tokens.load_secret(conn))
 
 
 def find_generation(conn: Connection, maker: LinkMaker, destination: Destination) -> int:
@@ -117,7 +118,7 @@ def find_generation(conn: Connection, maker: LinkMaker, destination: Destination
     generation = 0
     while True:
         token = maker.preferences_token(destination, generation)
-        stored = load_token(conn, secrets.token_hash(token))
+        stored = tokens.load(conn, secrets.token_hash(token))
         if stored is None or stored.purpose is not TokenPurpose.ENDED:
             return generation
         generation += 1
@@ -128,8 +129,8 @@ def remember_preferences(
 ) -> str:
     """Make the address answer at which one person changes what comes to them; return its token."""
     token = maker.preferences_token(destination, find_generation(conn, maker, destination))
-    row = make_token_row(secrets.token_hash(token), "preferences", destination=str(destination))
-    save_tokens(conn, [row], at=at)
+    row = tokens.make_row(secrets.token_hash(token), "preferences", destination=str(destination))
+    tokens.save(conn, [row], at=at)
     return token
 
 
@@ -149,15 +150,15 @@ def remember_tokens(
         subscription = due.subscription
         name = subscription.name
         web = secrets.token_hash(maker.web_token(name, slot))
-        rows.append(make_token_row(web, "web", subscription=name, digest_id=digest_id))
+        rows.append(tokens.make_row(web, "web", subscription=name, digest_id=digest_id))
         archive = secrets.token_hash(maker.archive_token(name))
-        rows.append(make_token_row(archive, "archive", subscription=name))
+        rows.append(tokens.make_row(archive, "archive", subscription=name))
         for destination in subscription.destinations:
             if destination.traits.is_personal:
                 place = str(destination)
                 leave = secrets.token_hash(maker.unsubscribe_token(destination, name))
-                row = make_token_row(leave, "unsubscribe", destination=place, subscription=name)
+                row = tokens.make_row(leave, "unsubscribe", destination=place, subscription=name)
                 rows.append(row)
                 mine = secrets.token_hash(maker.preferences_token(destination))
-                rows.append(make_token_row(mine, "preferences", destination=place))
-    save_tokens(conn, rows, at=at)
+                rows.append(tokens.make_row(mine, "preferences", destination=place))
+    tokens.save(conn, rows, at=at)

@@ -24,20 +24,14 @@ from digest.model.subscriptions import DueSubscription, SubscriptionState, TurnS
 from digest.plan.digests import plan_digest
 from digest.plan.slots import first_due, is_taken, latest_slot, next_due, take_slot
 from digest.poll.coverage import load_coverage
-from digest.store.attempts import mark_taken_as_sent
-from digest.store.backups import load_sent_until, set_sent_until
-from digest.store.changes import load_changes
+from digest.store import attempts, backups, changes, matches
 from digest.store.dialect import Moment, metadata
-from digest.store.digests import DigestDraft, save_digests
-from digest.store.matches import (
-    MatchRow,
-    load_pending_matches,
-    load_pending_of_many,
-    load_seen_versions,
-    split_sent,
-)
+from digest.store.digests import DigestDraft
+from digest.store.digests import save as save_digests
+from digest.store.matches import MatchRow
 from digest.store.schema import digests, poll_runs, subscriptions, workers
-from digest.store.subscriptions import end_pauses, load_subscriptions, store_slots
+from digest.store.subscriptions import end_pauses, store_slots
+from digest.store.subscriptions import load as load_subscriptions
 
 CLOCKS_DIFFER = timedelta(days=1)
 """By how much the clocks of hosts may differ; what is less passes by itself."""
@@ -59,7 +53,7 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
 
     Pauses that were over by then have ended, and turns that had come were taken.
     """
-    set_sent_until(conn, until)
+    backups.set_sent_until(conn, until)
     end_pauses(conn, until)
     turns = {}
     for due in load_subscriptions(conn):
@@ -68,7 +62,9 @@ def settle(conn: Connection, until: datetime, *, source: str, now: datetime) -> 
             taken = _take_slot(due, until)
             turns[due.id] = TurnState(next_due(due.subscription, until, taken), taken)
     store_slots(conn, turns)
-    return Settled(mark_taken_as_sent(conn, until, now), record_all_as_sent(conn, source, now))
+    return Settled(
+        attempts.mark_taken_as_sent(conn, until, now), record_all_as_sent(conn, source, now)
+    )
 
 
 def _take_slot(due: DueSubscription, until: datetime) -> str:
@@ -85,14 +81,14 @@ def record_all_as_sent(conn: Connection, source: str, now: datetime) -> int:
 
     Return how many papers that were, each counted once for each subscription.
     """
-    if load_sent_until(conn) is None:
+    if backups.load_sent_until(conn) is None:
         return 0
     active = {
         due.id: due.plan_after
         for due in load_subscriptions(conn)
         if due.state == SubscriptionState.ACTIVE and due.subscription.has_digests
     }
-    return record_as_sent(conn, load_pending_of_many(conn, active), source, now)
+    return record_as_sent(conn, matches.load_pending_of_many(conn, active), source, now)
 
 
 def record_as_sent(
@@ -103,15 +99,15 @@ def record_as_sent(
     So its feed keeps these papers, later versions of them are known as such, and their history says
     what became of them.
     """
-    until = load_sent_until(conn)
+    until = backups.load_sent_until(conn)
     if until is None or not pending:
         return 0
     ids: set[int] = set()
     for rows in pending.values():
         for row in rows:
             ids.update(row.changes)
-    changes = load_changes(conn, ids)
-    announced = {id_: find_announced(change) for id_, change in changes.items()}
+    stored = changes.load(conn, ids)
+    announced = {id_: find_announced(change) for id_, change in stored.items()}
     early = {id_ for id_, moment in announced.items() if moment <= until}
     concerned = [id_ for id_, rows in pending.items() if _brings_any(rows, early)]
     papers = 0
@@ -119,14 +115,14 @@ def record_as_sent(
         sent = _choose_sent(due, pending[due.id], announced, until)
         if not sent:
             continue
-        taken = [changes[id_] for id_ in sent]
-        consumed = split_sent(conn, due.id, sent, pending[due.id])
+        taken = [stored[id_] for id_ in sent]
+        consumed = matches.split_sent(conn, due.id, sent, pending[due.id])
         coverage = load_coverage(conn, source, now)
         record = _make_record(conn, due, taken, coverage, number=max(consumed), now=now)
         save_digests(conn, [DigestDraft(due.id, record, (), consumed)], at=now)
         papers += len({change.paper_key for change in taken})
         del pending[due.id]
-        left = load_pending_matches(conn, due.id, due.plan_after)
+        left = matches.load_pending(conn, due.id, due.plan_after)
         if left:
             pending[due.id] = left
     return papers
@@ -167,7 +163,7 @@ def _make_record(
         due,
         changes,
         {revision.name: query for revision, query in readable(due.revisions)},
-        load_seen_versions(conn, due.id, {change.paper_key for change in changes}),
+        matches.load_seen_versions(conn, due.id, {change.paper_key for change in changes}),
         coverage,
         slot=str(SlotName(SlotKind.RESTORED, str(number))),
         occasion=Occasion.ALREADY_SENT,
@@ -211,8 +207,8 @@ def accept_clock(conn: Connection, now: datetime) -> Counter[str]:
     moved = _move_moments(conn, now, until)
     if moved.total():
         # This changes the keys alone: nothing was due before arXiv began.
-        sent_until = load_sent_until(conn) or datetime(1991, 1, 1, tzinfo=UTC)
-        set_sent_until(conn, sent_until + timedelta(microseconds=1))
+        sent_until = backups.load_sent_until(conn) or datetime(1991, 1, 1, tzinfo=UTC)
+        backups.set_sent_until(conn, sent_until + timedelta(microseconds=1))
         moved["next digests"] = _open_turns(conn, now)
     return +moved
 

@@ -26,31 +26,9 @@ from digest.plan.links import remember_tokens
 from digest.plan.restored import record_as_sent
 from digest.plan.slots import SlotDecision, SlotFacts, SlotOutcome, decide_slot, first_due
 from digest.site import Site
-from digest.store.changes import load_changes
-from digest.store.digests import DigestDraft, load_summaries, save_digests
-from digest.store.matches import (
-    DueSlot,
-    MatchRow,
-    drop_matches,
-    load_due_slots,
-    load_feed_matches,
-    load_first_digests,
-    load_pending_matches,
-    load_pending_of_many,
-    load_undue_subscriptions,
-    load_unplanned_first_digests,
-)
-from digest.store.subscribers import find_sent
-from digest.store.subscriptions import (
-    claim_new_destinations,
-    end_pauses,
-    has_due_slots,
-    load_subscriptions,
-    load_with_new_destinations,
-    make_due,
-    make_open_due,
-    store_slots,
-)
+from digest.store import changes, digests, matches, subscribers, subscriptions
+from digest.store.digests import DigestDraft
+from digest.store.matches import DueSlot, MatchRow
 
 BATCH = 1_000
 """Due subscriptions planned in one transaction: what a death costs, and what others wait for."""
@@ -104,14 +82,14 @@ def plan(site: Site, *, patience: timedelta | None = timedelta(0)) -> PlanReport
     report = PlanReport()
     now = site.clock.now()
     with site.store.read() as conn:
-        if not has_due_slots(conn, now):
+        if not subscriptions.has_due_slots(conn, now):
             return report
     with site.store.begin() as conn:
         make_waiting_due(conn, now)
     drafts = Drafts(site)
     with site.store.read() as conn:
-        joined = load_subscriptions(conn, ids=load_with_new_destinations(conn))
-        first_digests = load_subscriptions(conn, ids=load_unplanned_first_digests(conn))
+        joined = subscriptions.load(conn, ids=subscriptions.load_with_new_destinations(conn))
+        first_digests = subscriptions.load(conn, ids=matches.load_unplanned_first_digests(conn))
     for due in joined:
         if _may_go(due, now):
             step = partial(_plan_late_first_digest, drafts, due)
@@ -129,11 +107,11 @@ def make_waiting_due(conn: Connection, now: datetime) -> None:
 
     They may have had turns then. Open turns are due again after each check.
     """
-    end_pauses(conn, now)
-    make_open_due(conn, now)
-    for due in load_subscriptions(conn, load_undue_subscriptions(conn)):
+    subscriptions.end_pauses(conn, now)
+    subscriptions.make_open_due(conn, now)
+    for due in subscriptions.load(conn, matches.load_undue_subscriptions(conn)):
         if due.subscription.has_digests:
-            make_due(conn, [due.id], first_due(due.subscription, now, due.last_slot))
+            subscriptions.make_due(conn, [due.id], first_due(due.subscription, now, due.last_slot))
 
 
 def _may_go(due: DueSubscription, now: datetime) -> bool:
@@ -147,7 +125,7 @@ def _plan_due(site: Site, report: PlanReport, drafts: Drafts, patience: timedelt
         batch: list[DueSlot] = []
         try:
             with site.store.begin() as conn:
-                batch = load_due_slots(conn, drafts.now, BATCH, after=after, lock=True)
+                batch = matches.load_due_slots(conn, drafts.now, BATCH, after=after, lock=True)
                 part = _plan_slots(conn, drafts, batch, patience)
         except DigestError as error:
             is_away = isinstance(error, StoreError) and not isinstance(error, StoreBusy)
@@ -182,10 +160,12 @@ def _attempt(
 
 def _plan_late_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -> PlanReport:
     """Send a sample of what a subscription had to those of its places alone that came later."""
-    places = [place for place in claim_new_destinations(conn, due.id) if not place.is_pulled]
+    places = [
+        place for place in subscriptions.claim_new_destinations(conn, due.id) if not place.is_pulled
+    ]
     span = timedelta(days=due.subscription.look_back)
     had = []
-    for row in load_feed_matches(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS):
+    for row in matches.load_for_feed(conn, due.id, span=span, at_least=FIRST_DIGEST_PAPERS):
         is_yet_to_come = row.digest_id is None and row.match_run_id > due.plan_after
         if not is_yet_to_come:
             had.append(row)
@@ -215,7 +195,7 @@ def _plan_first_digest(drafts: Drafts, due: DueSubscription, conn: Connection) -
     # days away, and new papers wait for it only if there were digests before. One that is asked for
     # shows the sample alone.
     has_turn = due.next_due_at is not None and due.next_due_at <= drafts.now
-    is_known = bool(load_summaries(conn, subscription_ids=[due.id], limit=1))
+    is_known = bool(digests.load_summaries(conn, subscription_ids=[due.id], limit=1))
     rows = samples if has_turn or due.last_slot or is_known else pending
     drafts.read(conn, rows)
     draft = drafts.draft(
@@ -240,15 +220,15 @@ def _find_excluded(conn: Connection, due: DueSubscription, rows: Sequence[MatchR
     exclusion = read_exclusion(due.subscription)
     if not exclusion:
         return set()
-    changes = load_changes(conn, list_changes(rows))
-    return {id_ for id_, change in changes.items() if exclusion.covers(change)}
+    stored = changes.load(conn, list_changes(rows))
+    return {id_ for id_, change in stored.items() if exclusion.covers(change)}
 
 
 def _plan_slot(
     drafts: Drafts, subscription_id: int, patience: timedelta | None, conn: Connection
 ) -> PlanReport:
     """Plan the turn of one subscription, unless somebody took it meanwhile."""
-    turns = load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id)
+    turns = matches.load_due_slots(conn, drafts.now, 1, lock=True, only=subscription_id)
     return _plan_slots(conn, drafts, turns, patience)
 
 
@@ -257,7 +237,7 @@ def _plan_slots(
 ) -> PlanReport:
     """Plan the turns of subscriptions that this transaction has locked."""
     report = PlanReport()
-    heard = find_sent(conn, [turn.id for turn in batch])
+    heard = subscribers.find_sent(conn, [turn.id for turn in batch])
     come = [turn for turn in batch if turn.id in heard]
     drafts.coverages.load(conn)
     plan_after = {turn.id: turn.plan_after for turn in come}
@@ -275,7 +255,7 @@ def _plan_slots(
         else:
             report.note(turn.name, decided.outcome)
     drafts.read(conn, rows)
-    dues = {due.id: due for due in load_subscriptions(conn, made)}
+    dues = {due.id: due for due in subscriptions.load(conn, made)}
     quiet = [due for id_, due in dues.items() if id_ not in pending]
     earlier = drafts.coverages.load_earlier(conn, quiet)
     for due in _choose_silent(conn, drafts, quiet, earlier):
@@ -299,7 +279,7 @@ def _plan_slots(
             states[turn.id] = TurnState(None, turn.state.taken)
         elif states[turn.id] == turn.state:
             del states[turn.id]
-    store_slots(conn, states)
+    subscriptions.store_slots(conn, states)
     report.add(_save(conn, drafts, chosen))
     return report
 
@@ -318,7 +298,7 @@ def _choose_silent(
     if not quiet:
         return []
     coverage = drafts.coverages.load(conn)
-    owed = {sample.subscription_id for sample in load_first_digests(conn)}
+    owed = {sample.subscription_id for sample in matches.load_first_digests(conn)}
     silent = []
     for due in quiet:
         had = earlier.get(due.id, ())
@@ -372,13 +352,13 @@ def _load_pending(
     conn: Connection, drafts: Drafts, plan_after: Mapping[int, int], excluding: Iterable[int]
 ) -> dict[int, list[MatchRow]]:
     """Return what waits to be planned, without what was excluded since or sent before."""
-    pending = load_pending_of_many(conn, plan_after)
+    pending = matches.load_pending_of_many(conn, plan_after)
     concerned = [id_ for id_ in excluding if id_ in pending]
-    for due in load_subscriptions(conn, concerned) if concerned else ():
+    for due in subscriptions.load(conn, concerned) if concerned else ():
         excluded = _find_excluded(conn, due, pending[due.id])
         if excluded:
-            drop_matches(conn, due.id, excluded, pending.pop(due.id))
-            left = load_pending_matches(conn, due.id, due.plan_after)
+            matches.drop(conn, due.id, excluded, pending.pop(due.id))
+            left = matches.load_pending(conn, due.id, due.plan_after)
             if left:
                 pending[due.id] = left
     record_as_sent(conn, pending, drafts.source, drafts.now)
@@ -389,7 +369,7 @@ def _save(
     conn: Connection, drafts: Drafts, chosen: Sequence[tuple[DueSubscription, DigestDraft]]
 ) -> PlanReport:
     """Store drafts, and make their addresses answer; whose slot has its digest gets no other."""
-    ids = save_digests(conn, [draft for _, draft in chosen], at=drafts.now)
+    ids = digests.save(conn, [draft for _, draft in chosen], at=drafts.now)
     saved = [(due, draft) for due, draft in chosen if due.id in ids]
     pages = [(due, draft.digest.slot, ids[due.id]) for due, draft in saved]
     remember_tokens(conn, drafts.maker(conn), pages, at=drafts.now)

@@ -11,8 +11,7 @@ from digest.model.messages import Coverage
 from digest.model.polls import Source
 from digest.model.subscriptions import UncheckedTurn
 from digest.poll import rules
-from digest.store.papers import count_announced
-from digest.store.runs import load_last_start, load_polls_since, load_recent_polls
+from digest.store import papers, runs
 
 _WEEK = timedelta(days=7)
 
@@ -20,10 +19,10 @@ _WEEK = timedelta(days=7)
 def load_coverage(conn: Connection, source: str, now: datetime) -> Coverage:
     """Say what has been checked of the last announcement: each check is for all saved queries."""
     announcement = latest_announcement(now)
-    counts = count_announced(conn, announcement, announcement)
-    checks = load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
+    counts = papers.count_announced(conn, announcement, announcement)
+    checks = runs.load_recent_polls(conn, Source.GAPS, now) if source == Source.HARVEST else ()
     return rules.assess_coverage(
-        load_recent_polls(conn, source, now),
+        runs.load_recent_polls(conn, source, now),
         now,
         checks=checks,
         new=counts.get(announcement, 0),
@@ -37,8 +36,8 @@ def load_visible(conn: Connection, source: str, now: datetime) -> Coverage:
 
 def load_unchecked(conn: Connection, source: str) -> tuple[UncheckedTurn, ...]:
     """Return the announcements of the week before the last check that were checked too late."""
-    last = load_last_start(conn)
+    last = runs.load_last_start(conn)
     if last is None:
         return ()
-    polls = load_polls_since(conn, source, last - _WEEK)
+    polls = runs.load_polls_since(conn, source, last - _WEEK)
     return tuple(rules.find_unchecked(polls))

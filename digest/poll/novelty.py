@@ -36,18 +36,10 @@ from digest.model.papers import ArxivId, Paper
 from digest.model.polls import Source
 from digest.poll import rules
 from digest.query import Query, analyse, matches, parse_query
-from digest.store.changes import save_changes
-from digest.store.papers import (
-    STORED,
-    assign_announcements,
-    load_days_before,
-    load_forgotten,
-    load_known,
-    load_mark,
-    load_unassigned,
-)
-from digest.store.queries import AskedQuery, load_asked_queries
-from digest.store.runs import Cursor, load_cursor, load_cursors
+from digest.store import changes, papers, queries, runs
+from digest.store.papers import STORED
+from digest.store.queries import AskedQuery
+from digest.store.runs import Cursor
 
 NoveltyRule: TypeAlias = "Callable[[Paper], KnownBefore]"
 """By what a check decides what is new: what was known before, for each paper."""
@@ -132,10 +124,10 @@ def _find_oldest(known_before: KnownBefore) -> datetime | None:
 
 def load_novelty_rules(conn: Connection) -> NoveltyRules:
     """Return what the harvest and all saved queries in force knew before."""
-    harvest = load_cursor(conn, Source.HARVEST)
-    searched = load_cursors(conn, Source.QUERY)
+    harvest = runs.load_cursor(conn, Source.HARVEST)
+    searched = runs.load_cursors(conn, Source.QUERY)
     novelty = NoveltyRules(read_known_before(harvest))
-    for watch in load_asked_queries(conn):
+    for watch in queries.load_asked(conn):
         text = watch.canonical
         cursor = searched.get(text)
         by_harvest = _find_last_check(harvest, watch)
@@ -241,7 +233,7 @@ def _is_news(known_before: KnownBefore, paper: Paper) -> bool:
 
 def store_changes(
     conn: Connection,
-    papers: Sequence[Paper],
+    page: Sequence[Paper],
     rule: NoveltyRule,
     *,
     run_id: int,
@@ -250,17 +242,17 @@ def store_changes(
 ) -> tuple[Change, ...]:
     """Store how the papers of one page, fetched at a moment (UTC), differ from what is stored."""
     # Who stores the same papers at once waits, and finds them known.
-    load_mark(conn, STORED, lock=True)
-    known = load_known(conn, [paper.id for paper in papers])
-    forgotten = load_forgotten(conn, [paper.id for paper in papers if paper.id not in known])
-    present = [paper for paper in papers if paper.id not in forgotten]
-    returning = [paper for paper in papers if paper.id in forgotten]
-    changes = _compare_by_rule(present, known, rule, as_of)
+    papers.load_mark(conn, STORED, lock=True)
+    known = papers.load_known(conn, [paper.id for paper in page])
+    forgotten = papers.load_forgotten(conn, [paper.id for paper in page if paper.id not in known])
+    present = [paper for paper in page if paper.id not in forgotten]
+    returning = [paper for paper in page if paper.id in forgotten]
+    found = _compare_by_rule(present, known, rule, as_of)
     for paper in keep_latest(returning):
         begun = forgotten[paper.id]
-        changes += compare_forgotten(paper, begun.version, begun.begun_hash)
-    save_changes(conn, changes, content_hash, run_id=run_id, at=at, as_of=as_of)
-    return changes
+        found += compare_forgotten(paper, begun.version, begun.begun_hash)
+    changes.save(conn, found, content_hash, run_id=run_id, at=at, as_of=as_of)
+    return found
 
 
 def _compare_by_rule(
@@ -289,17 +281,17 @@ def _compare_by_rule(
 
 def assign_new_papers(conn: Connection, source: Source, until: datetime) -> Counter[date]:
     """Keep which announcement brought each new paper; return how many each brought."""
-    submitted = load_unassigned(conn)
+    submitted = papers.load_unassigned(conn)
     if source is Source.GAPS:
-        announcements = load_days_before(conn, submitted)
+        announcements = papers.load_days_before(conn, submitted)
     else:
         checked = Source.QUERY if source is Source.QUERY else Source.HARVEST
-        last = load_cursor(conn, checked).last_complete_at or until
+        last = runs.load_cursor(conn, checked).last_complete_at or until
         since = last - rules.VISIBLE_AFTER[checked]
         candidates = list(announcements_between(since, until))
         if not candidates:
             candidates = [latest_announcement(until)]
         days = estimate_announcements([*submitted.values()], candidates)
         announcements = dict(zip(submitted, days, strict=True))
-    assign_announcements(conn, announcements)
+    papers.assign_announcements(conn, announcements)
     return Counter(announcements.values())

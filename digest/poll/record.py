@@ -20,17 +20,8 @@ from digest.model.said import NOTHING, Said
 from digest.poll import rules
 from digest.poll.novelty import NoveltyRule, assign_new_papers, store_changes
 from digest.site import Site
-from digest.store.papers import load_newest_paper
-from digest.store.runs import (
-    PollRun,
-    finish_run,
-    load_last_runs,
-    load_last_total,
-    move_cursor,
-    note_progress,
-    quarantine_entries,
-    start_run,
-)
+from digest.store import papers, runs
+from digest.store.runs import PollRun
 
 _KIND_WORDS = {
     Kind.NEW: "new",
@@ -203,10 +194,10 @@ class RecordedRun:
             self._tally.highest = ArxivId.parse(resumed.highest_id) if resumed.highest_id else None
         self._window_from = window_from
         with site.store.begin() as conn:
-            newest = load_newest_paper(conn, is_harvested=True)
-            before = load_last_runs(conn, self._source, 1)
-            last_total = load_last_total(conn, self._source)
-            self._id = start_run(
+            newest = papers.load_newest_paper(conn, is_harvested=True)
+            before = runs.load_last(conn, self._source, 1)
+            last_total = runs.load_last_total(conn, self._source)
+            self._id = runs.start(
                 conn,
                 source=self._source,
                 query_key=self._query_key,
@@ -255,7 +246,7 @@ class RecordedRun:
         self._window_from = window_from
         self._was_widened = True
         with self._site.store.begin() as conn:
-            note_progress(conn, self._id, window_from=window_from)
+            runs.note_progress(conn, self._id, window_from=window_from)
         return window_from
 
     def note_shortfall(self, reason: Said, reader_message: str = "") -> None:
@@ -275,7 +266,7 @@ class RecordedRun:
         if not begins and not self._tally.totals[text]:
             return
         with self._site.store.begin() as conn:
-            move_cursor(
+            runs.move_cursor(
                 conn,
                 source=self._source,
                 query_key=text,
@@ -301,7 +292,7 @@ class RecordedRun:
                 as_of=page.response_date,
             )
             set_aside = [(entry.position, entry.error, entry.snippet) for entry in page.quarantined]
-            quarantine_entries(
+            runs.quarantine_entries(
                 conn,
                 self._id,
                 self._tally.pages,
@@ -310,7 +301,7 @@ class RecordedRun:
                 readable=[paper.id for paper in page.papers],
             )
             self._count(page, changes)
-            note_progress(
+            runs.note_progress(
                 conn,
                 self._id,
                 pages=self._tally.pages,
@@ -364,7 +355,7 @@ class RecordedRun:
         self._report.requests += requests
         with self._site.store.begin() as conn:
             self._report.announcements |= assign_new_papers(conn, self._source, self._started)
-            finish_run(
+            runs.finish(
                 conn,
                 self._id,
                 outcome=self._name_outcome(failure),
@@ -376,7 +367,7 @@ class RecordedRun:
             )
             if not failure:
                 is_harvest = self._source is Source.HARVEST
-                move_cursor(
+                runs.move_cursor(
                     conn,
                     source=self._source,
                     query_key=self._query_key,

@@ -37,18 +37,9 @@ from digest.poll.novelty import (
 from digest.poll.record import PollReport, RecordedRun
 from digest.query import PaperIndex, parse_query, to_arxiv
 from digest.site import Site
-from digest.store.changes import load_latest_changes
-from digest.store.matches import FirstDigest, load_first_digests
-from digest.store.queries import active_revisions
-from digest.store.runs import (
-    ABANDONED,
-    load_cursor,
-    load_cursors,
-    load_last_checks,
-    load_last_reaching,
-    load_last_runs,
-    load_polls_since,
-)
+from digest.store import changes, matches, queries, runs
+from digest.store.matches import FirstDigest
+from digest.store.runs import ABANDONED
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 """arXiv's first month: a first check asks for the newest papers, however old."""
@@ -88,7 +79,9 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
     """
     now = site.clock.now()
     with site.store.read() as conn:
-        pending = {look.revision.canonical: look for look in load_first_digests(conn) if look.days}
+        pending = {
+            look.revision.canonical: look for look in matches.load_first_digests(conn) if look.days
+        }
         if not pending:
             return
         if site.config.arxiv.source == "query":
@@ -97,9 +90,11 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
             return
         if report.is_cut_short:
             return
-        rule = make_novelty_rule(read_known_before(load_cursor(conn, Source.HARVEST)))
+        rule = make_novelty_rule(read_known_before(runs.load_cursor(conn, Source.HARVEST)))
         thin = _find_thin(conn, pending)
-        made_today = len(load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24)))
+        made_today = len(
+            runs.load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24))
+        )
     left = thin[: max(0, rules.MOST_FIRST_SEARCHES - made_today)]
     unanswered: list[str] = []
     while left and len(unanswered) < _FAILURES:
@@ -112,11 +107,11 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
 
 def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
     """Return the queries that match too few stored papers, and whose newest were not asked for."""
-    asked = load_cursors(conn, Source.FIRST_DIGEST)
+    asked = runs.load_cursors(conn, Source.FIRST_DIGEST)
     queries = {text: parse_query(text) for text in texts if text not in asked}
     if not queries:
         return []
-    stored = PaperIndex(change.paper for change in load_latest_changes(conn))
+    stored = PaperIndex(change.paper for change in changes.load_latest(conn))
     found = zip(queries, stored.find(queries.values()), strict=True)
     return [text for text, papers in found if len(papers) < FIRST_DIGEST_PAPERS]
 
@@ -153,10 +148,10 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     reaching = {}
     with site.store.read() as conn:
         novelty = load_novelty_rules(conn)
-        texts = sorted({revision.canonical for revision in active_revisions(conn)})
-        last = load_last_checks(conn, Source.QUERY)
+        texts = sorted({revision.canonical for revision in queries.active_revisions(conn)})
+        last = runs.load_last_checks(conn, Source.QUERY)
         for days, _ in rules.SEARCH_LOOKBACKS:
-            reaching[days] = load_last_reaching(conn, Source.QUERY, days)
+            reaching[days] = runs.load_last_reaching(conn, Source.QUERY, days)
     if not texts:
         return
     has_new = not last.failures and any(text not in novelty.searched for text in texts)
@@ -172,8 +167,8 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     earliest = min(until.values())
     report.was_due = True
     report.is_bootstrap = not novelty.checked
-    queries = count(len(texts), "saved query", "saved queries")
-    site.progress.begin("poll", f"{queries}, back to {earliest:%a} {earliest.day} {earliest:%b}")
+    what = count(len(texts), "saved query", "saved queries")
+    site.progress.begin("poll", f"{what}, back to {earliest:%a} {earliest.day} {earliest:%b}")
     run = RecordedRun(
         site,
         report,
@@ -237,8 +232,8 @@ def stand_in_for_harvest(
     if is_unwanted or last.complete is None or last.complete >= poll_time:
         return
     with site.store.read() as conn:
-        harvests = load_last_runs(conn, Source.HARVEST, _RUNS_SEARCHED)
-        before = load_last_runs(conn, Source.FALLBACK, 1)
+        harvests = runs.load_last(conn, Source.HARVEST, _RUNS_SEARCHED)
+        before = runs.load_last(conn, Source.FALLBACK, 1)
     failed = []
     for harvest in takewhile(lambda run: not run.is_complete, harvests):
         if harvest.failure != ABANDONED:

@@ -25,25 +25,8 @@ from digest.poll.novelty import load_novelty_rules, make_novelty_rule, read_know
 from digest.poll.record import PollReport, RecordedRun
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.site import Site
-from digest.store.gaps import (
-    close_found_gaps,
-    give_up_gaps,
-    load_announced_numbers,
-    load_open_gaps,
-    mark_gaps_asked,
-    save_gaps,
-)
-from digest.store.papers import load_newest_paper
-from digest.store.runs import (
-    Cursor,
-    PollRun,
-    abandon_running,
-    count_requests,
-    load_cursor,
-    load_last_checks,
-    load_last_reaching,
-    load_last_runs,
-)
+from digest.store import gaps, papers, runs
+from digest.store.runs import Cursor, PollRun
 
 RESERVED = 2
 """Requests of a run for ids never asked for yet, whatever else was asked that day.
@@ -67,11 +50,11 @@ def check_gaps(site: Site, report: PollReport) -> None:
         return
     now = site.clock.now()
     with site.store.begin() as conn:
-        cursor = load_cursor(conn, Source.HARVEST)
+        cursor = runs.load_cursor(conn, Source.HARVEST)
         _keep_missing(conn, cursor, now)
-        found = close_found_gaps(conn, now)
-        due = rules.choose_due(load_open_gaps(conn), now)
-        made_today = count_requests(conn, now - timedelta(hours=24))
+        found = gaps.close_found(conn, now)
+        due = rules.choose_due(gaps.load_open(conn), now)
+        made_today = runs.count_requests(conn, now - timedelta(hours=24))
     left_today = max(0, rules.REQUESTS_A_DAY - made_today)
     left_in_run = max(0, rules.REQUESTS_A_RUN - report.requests)
     budget = min(left_in_run, left_today)
@@ -100,14 +83,14 @@ def check_gaps(site: Site, report: PollReport) -> None:
 
 def _keep_missing(conn: Connection, cursor: Cursor, now: datetime) -> None:
     """Store which ids are missing; where most are, none is: that server numbers otherwise."""
-    stored = load_announced_numbers(conn)
+    stored = gaps.load_announced_numbers(conn)
     mark = (cursor.mark_month, cursor.mark_number)
     missing = list(rules.find_missing(stored, mark))
     if not rules.is_sparse(stored, missing, mark):
-        save_gaps(conn, missing, now)
+        gaps.save(conn, missing, now)
         return
-    given_up = [(gap, rules.SPARSE) for gap in load_open_gaps(conn)]
-    give_up_gaps(conn, given_up, now)
+    given_up = [(gap, rules.SPARSE) for gap in gaps.load_open(conn)]
+    gaps.give_up(conn, given_up, now)
 
 
 def _ask(site: Site, run: RecordedRun, gaps: Sequence[Gap], *, one_by_one: bool) -> int:
@@ -135,13 +118,13 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
     now = site.clock.now()
     ids = {gap.id for gap in asked}
     with site.store.begin() as conn:
-        found = close_found_gaps(conn, now)
-        mark_gaps_asked(conn, asked, now)
+        found = gaps.close_found(conn, now)
+        gaps.mark_asked(conn, asked, now)
         given_up = []
-        for gap in load_open_gaps(conn):
+        for gap in gaps.load_open(conn):
             if gap.id in ids and gap.asks >= len(rules.ASKED_AT):
                 given_up.append((gap, rules.explain_giving_up(gap)))
-        give_up_gaps(conn, given_up, now)
+        gaps.give_up(conn, given_up, now)
     return found
 
 
@@ -149,8 +132,8 @@ def poll_days(site: Site, days: int) -> PollReport:
     """Store what arXiv announced in the last days, or since it was last asked."""
     report = PollReport()
     with site.store.begin() as conn:
-        abandon_running(conn, site.clock.now())
-        last = load_last_checks(conn, Source.HARVEST)
+        runs.abandon_running(conn, site.clock.now())
+        last = runs.load_last_checks(conn, Source.HARVEST)
     _poll_harvest(site, report, even_if_not_due=last.failure is not None, first_days=days)
     return report
 
@@ -176,11 +159,11 @@ def _poll_harvest(
     reaching = {}
     with site.store.read() as conn:
         novelty = load_novelty_rules(conn)
-        cursor = load_cursor(conn, Source.HARVEST)
-        last = load_last_checks(conn, Source.HARVEST)
+        cursor = runs.load_cursor(conn, Source.HARVEST)
+        last = runs.load_last_checks(conn, Source.HARVEST)
         for days, _ in rules.HARVEST_OVERLAPS:
-            reaching[days] = load_last_reaching(conn, Source.HARVEST, days)
-        newest = load_newest_paper(conn, is_harvested=True)
+            reaching[days] = runs.load_last_reaching(conn, Source.HARVEST, days)
+        newest = papers.load_newest_paper(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not even_if_not_due and not rules.is_poll_due(last, now):
         report.why_not = rules.describe_pause(last, now, site.config.zone)
@@ -246,10 +229,10 @@ def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:
 
     A token is good until midnight UTC. A harvest that runs now belongs to another replica.
     """
-    runs = load_last_runs(conn, Source.HARVEST, 1)
-    if not runs or not runs[0].has_failed or not runs[0].next_token:
+    harvests = runs.load_last(conn, Source.HARVEST, 1)
+    if not harvests or not harvests[0].has_failed or not harvests[0].next_token:
         return None
-    last = runs[0]
+    last = harvests[0]
     is_same_day = last.started_at.astimezone(UTC).date() == now.astimezone(UTC).date()
     is_recent = now - last.started_at < _RESUMED_WITHIN
     return last if is_same_day and is_recent else None

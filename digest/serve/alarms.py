@@ -22,8 +22,8 @@ from digest.model.errors import DigestError
 from digest.model.messages import Receipt
 from digest.model.said import Said, Saying
 from digest.site import Site
-from digest.store.alarms import Alarm, StoredAlarm, claim_alarms, keep_alarms, mark_notified
-from digest.store.tokens import load_secret
+from digest.store import alarms, tokens
+from digest.store.alarms import Alarm, StoredAlarm
 from digest.wire import ExchangeError, ask_status
 
 LONGEST_HEADLINE = 90
@@ -55,8 +55,8 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     with site.store.read() as conn:
         found = load_alarms(conn, site.config, now, planning=planning)
     with site.store.begin() as conn:
-        keep_alarms(conn, found, now)
-        claimed = claim_alarms(conn, found, now) if settings.to else []
+        alarms.keep(conn, found, now)
+        claimed = alarms.claim(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
     failures: list[Said] = []
@@ -102,7 +102,7 @@ def _send_alarms(site: Site, claimed: Sequence[StoredAlarm], now: datetime) -> l
     if len(failures) < len(places):  # they count as sent once any destination took them
         with site.store.begin() as conn:
             for alarm in claimed:
-                mark_notified(conn, alarm, now)
+                alarms.mark_notified(conn, alarm, now)
     return failures
 
 
@@ -154,7 +154,7 @@ def _send(site: Site, to: Destination, name: str, now: datetime, content: _Conte
         is_test=not content.alarms,
     )
     with site.store.read() as conn:
-        scope = secrets.derive_token(load_secret(conn), "alarms")
+        scope = secrets.derive_token(tokens.load_secret(conn), "alarms")
     transport = site.transport(to.kind)
     channel = transport.resolve(to) or to.address
     key = secrets.idempotency_key(scope, name, str(to), 0)

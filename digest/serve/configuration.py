@@ -32,9 +32,8 @@ from digest.plan import slots
 from digest.plan.step import make_waiting_due
 from digest.query import parse_query
 from digest.site import Site
-from digest.store.queries import SyncReport, sync_queries
-from digest.store.subscribers import confirm_by_operator, load_unsubscribed, save_unsubscription
-from digest.store.subscriptions import load_subscriptions
+from digest.store import queries, subscribers, subscriptions
+from digest.store.queries import SyncReport
 from digest.store.sync import sync_subscriptions
 
 
@@ -130,19 +129,19 @@ def sync_config(site: Site) -> ConfigReport:
         before = _load_spoilt(conn, config, now)
         wanted = _list_wanted(config, before)
         texts = read.texts | _list_earlier_texts(wanted, before, read.texts)
-        queries = sync_queries(conn, texts, FILE, now)
+        of_queries = queries.sync(conn, texts, FILE, now)
         subscriptions = sync_subscriptions(conn, wanted, FILE, now, slots)
         make_waiting_due(conn, now)
         kept_away = _keep_unsubscribed(conn, subscriptions.added, now)
         _confirm_readers(conn, config, now)
     return ConfigReport(
-        added=(*queries.added, *subscriptions.added),
-        edited=(*queries.edited, *subscriptions.edited),
-        ended=(*queries.ended, *subscriptions.ended),
-        changed=queries.changed,
+        added=(*of_queries.added, *subscriptions.added),
+        edited=(*of_queries.edited, *subscriptions.edited),
+        ended=(*of_queries.ended, *subscriptions.ended),
+        changed=of_queries.changed,
         unreadable=read.unreadable,
         futile=read.futile,
-        used_as_before=queries.used_as_before,
+        used_as_before=of_queries.used_as_before,
         unread=_list_unread(config),
         not_subscribed=kept_away,
         dropped=subscriptions.dropped,
@@ -176,7 +175,7 @@ def _describe_problem(error: QueryError) -> str:
 def _load_spoilt(conn: Connection, config: Config, now: datetime) -> dict[str, DueSubscription]:
     """Return as stored, by name, the subscriptions of which a part can't be read any more."""
     spoilt = [one.name for one in config.subscriptions if _find_lost(one, config)]
-    stored = load_subscriptions(conn, names=spoilt, ended_since=now - RETURNS_WITHIN)
+    stored = subscriptions.load(conn, names=spoilt, ended_since=now - RETURNS_WITHIN)
     return {due.subscription.name: due for due in stored}
 
 
@@ -208,7 +207,7 @@ def _confirm_readers(conn: Connection, config: Config, now: datetime) -> None:
     for subscription in config.subscriptions:
         for destination in subscription.destinations:
             if destination.traits.is_personal:
-                confirm_by_operator(conn, destination.address, subscription.name, now)
+                subscribers.confirm_by_operator(conn, destination.address, subscription.name, now)
 
 
 def _list_unread(config: Config) -> tuple[tuple[str, str], ...]:
@@ -244,23 +243,23 @@ def _keep_unsubscribed(
     if not added:
         return ()
     kept_away = []
-    for new in load_subscriptions(conn, names=added):
+    for new in subscriptions.load(conn, names=added):
         name = new.subscription.name
         for destination in new.subscription.destinations:
             for old in _load_left(conn, destination, new):
                 how = f"unsubscribed from {old}, and this seems to be the same"
-                save_unsubscription(conn, destination, name, how=how, at=now)
+                subscribers.save_unsubscription(conn, destination, name, how=how, at=now)
                 kept_away.append(NotSubscribed(str(destination), name, old))
     return tuple(kept_away)
 
 
 def _load_left(conn: Connection, destination: Destination, new: DueSubscription) -> list[str]:
     """Return from which ended subscriptions, alike to a new one, a reader unsubscribed."""
-    names = load_unsubscribed(conn, destination) - {new.subscription.name}
+    names = subscribers.load_unsubscribed(conn, destination) - {new.subscription.name}
     if not names:
         return []
     left = []
-    for old in load_subscriptions(conn, names=names, include_ended=True):
+    for old in subscriptions.load(conn, names=names, include_ended=True):
         is_alike = set(old.subscription.queries) == set(new.subscription.queries)
         if is_alike and old.state == SubscriptionState.ENDED:
             left.append(old.subscription.name)

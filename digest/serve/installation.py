@@ -21,20 +21,9 @@ from digest.model.clock import Clock, Gate, SystemClock
 from digest.model.errors import StoreError
 from digest.model.polls import RequestLog
 from digest.site import Progress, Silent, Site
-from digest.store import Store, open_store
+from digest.store import Store, open_store, runs, workers
 from digest.store.gate import StoreGate
-from digest.store.runs import log_request
-from digest.store.workers import (
-    BEAT,
-    JobTurn,
-    Worker,
-    begin_job,
-    delete_worker,
-    end_job,
-    keep_calling,
-    save_turns,
-    save_worker,
-)
+from digest.store.workers import BEAT, JobTurn, Worker
 
 if TYPE_CHECKING:
     from digest.render.renderer import Renderer
@@ -107,7 +96,7 @@ def open_client(
 
 def _log_request(store: Store, request: RequestLog) -> None:
     with store.begin() as conn:
-        log_request(conn, asdict(request))
+        runs.log_request(conn, asdict(request))
 
 
 class Heartbeat:
@@ -130,8 +119,8 @@ class Heartbeat:
             if self._is_over:
                 return
             with self._site.store.begin() as conn:
-                save_worker(conn, self._worker)
-                save_turns(conn, self._site.owner, turns)
+                workers.save(conn, self._worker)
+                workers.save_turns(conn, self._site.owner, turns)
 
     def sign_off(self) -> None:
         """Give no more signs; if the database can't record that, the silence shows it."""
@@ -139,7 +128,7 @@ class Heartbeat:
             self._is_over = True
             try:
                 with self._site.store.begin() as conn:
-                    delete_worker(conn, self._site.owner)
+                    workers.remove(conn, self._site.owner)
             except StoreError as error:
                 _log.warning(
                     "the database does not record that this process ends: %s", error.message
@@ -152,7 +141,7 @@ def keep_beating(site: Site) -> Iterator[None]:
     signs = Heartbeat(site)
     signs.beat()
     try:
-        with keep_calling(signs.beat, BEAT):
+        with workers.keep_calling(signs.beat, BEAT):
             yield
     finally:
         signs.sign_off()
@@ -169,14 +158,14 @@ def poll_alone(site: Site) -> Iterator[str]:
         yield ""
         return
     with site.store.begin() as conn:
-        other = begin_job(conn, site.owner, POLLING, SystemClock().now())
+        other = workers.begin_job(conn, site.owner, POLLING, SystemClock().now())
     try:
         yield other
     finally:
         if not other:
             try:
                 with site.store.begin() as conn:
-                    end_job(conn, site.owner, POLLING, SystemClock().now())
+                    workers.end_job(conn, site.owner, POLLING, SystemClock().now())
             except StoreError as error:
                 _log.warning(
                     "other processes do not check arXiv until this one checks again: %s",

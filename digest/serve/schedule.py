@@ -26,8 +26,8 @@ from digest.serve.installation import Heartbeat
 from digest.serve.steps import PassReport, Steps
 from digest.serve.telemetry import Metrics, Pulse, Verb, log_event
 from digest.site import Site
+from digest.store import queries
 from digest.store.alarms import AlarmName
-from digest.store.queries import load_newest_match_run
 from digest.store.workers import BEAT
 
 _log = logging.getLogger("digest.schedule")
@@ -180,7 +180,7 @@ class Jobs:
         Nothing is written unless something was matched or sent since.
         """
         with self._site.store.read() as conn:
-            newest = load_newest_match_run(conn), self._pages
+            newest = queries.load_newest_match_run(conn), self._pages
         if newest != self._published:
             feeds = self._steps.publish()
             for failure in feeds.failures:

@@ -31,13 +31,10 @@ from digest.serve.alarms import WatchReport, watch
 from digest.serve.configuration import ConfigReport, sync_config
 from digest.serve.installation import keep_beating, poll_alone
 from digest.site import Site
-from digest.store import lock_worker
-from digest.store.attempts import HeldDeliveries, load_held
+from digest.store import attempts, lock_worker, outbox, runs, subscriptions, workers
+from digest.store.attempts import HeldDeliveries
 from digest.store.gate import free_gate
-from digest.store.outbox import Waits, delete_expired, load_open_outbox, release_claims
-from digest.store.runs import abandon_running, load_last_start
-from digest.store.subscriptions import load_next_slot
-from digest.store.workers import delete_other_workers
+from digest.store.outbox import Waits
 
 ORPHANS_SETTLE = timedelta(minutes=1)
 """The longest time a message that a dead process may have sent is not touched.
@@ -113,10 +110,10 @@ def run_pass(
         said = report.deliver.describe(report.feeds.written, report.feeds.pages)
         site.progress.end("deliver", said)
         with site.store.read() as conn:
-            left = load_open_outbox(conn, site.clock.now())
+            left = outbox.load_open(conn, site.clock.now())
             report.waiting = left.counts.get(DeliveryState.READY, 0)
             report.in_doubt = left.in_doubt
-            report.held = load_held(conn)
+            report.held = attempts.load_held(conn)
     return report
 
 
@@ -166,14 +163,14 @@ class Steps:
         site = self._site
         if site.store.path is None:
             with site.store.begin() as conn:
-                abandon_running(conn, site.clock.now())
+                runs.abandon_running(conn, site.clock.now())
         polled = poll(site, even_if_not_due=self._poll_anyway)
         check_gaps(site, polled)
         fetch_first_digest_papers(site, polled)
         self.report.libraries = read_libraries(site, polled, asks_again=self._poll_anyway)
         if polled.was_due:
             unmatched_days = site.config.store.forget_unmatched_after
-            delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
+            outbox.delete_expired(site.store, site.clock.now(), unmatched_days=unmatched_days)
         return polled
 
     def match(self) -> MatchReport:
@@ -200,7 +197,7 @@ class Steps:
         checked = self.report.poll
         now = site.clock.now()
         with site.store.read() as conn:
-            due_at = load_next_slot(conn, now)
+            due_at = subscriptions.load_next_slot(conn, now)
         if due_at is None or due_at - now > longest:
             return
         until = write_with_zone(due_at, site.config.zone, now)
@@ -265,14 +262,14 @@ def recover(site: Site, *, accepts_clock: bool = False) -> Mapping[str, int] | N
     with site.store.begin() as conn:
         corrections = accept_clock(conn, site.clock.now()) if accepts_clock else None
         now = site.clock.now()
-        _require_clock(load_last_start(conn), now)
-        abandon_running(conn, now)
+        _require_clock(runs.load_last_start(conn), now)
+        runs.abandon_running(conn, now)
         if site.store.dialect == "sqlite":
             settling = settling_times(site.config)
             waits = {kind: min(wait, ORPHANS_SETTLE) for kind, wait in settling.items()}
-            release_claims(conn, now, settle=waits)
+            outbox.release_claims(conn, now, settle=waits)
             free_gate(conn, site.clock)
-            delete_other_workers(conn, site.owner)
+            workers.remove_others(conn, site.owner)
     restore_messages(site)
     return corrections
 

@@ -131,14 +131,14 @@ class _Late(NamedTuple):
     name: str
 
 
-def load_stored_alarms(conn: Connection) -> list[StoredAlarm]:
+def load_stored(conn: Connection) -> list[StoredAlarm]:
     """Return what is wrong as it was kept last, the oldest first."""
     lasting = select(alarms).where(alarms.c.ended_at.is_(None))
     oldest_first = lasting.order_by(alarms.c.since, alarms.c.name)
     return [_read_alarm(row) for row in conn.execute(oldest_first)]
 
 
-def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
+def keep(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
     """Keep what is wrong now: new alarms are raised, known ones go on, all others are over.
 
     One that is over before it was sent is forgotten. So is that messages failed: time alone ends
@@ -157,7 +157,7 @@ def keep_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None
         upsert(conn, alarms, row, again)
 
 
-def claim_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
+def claim(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
     kept = alarms.c
     failures = [alarm.failed_at for alarm in found if alarm.failed_at is not None]

@@ -37,8 +37,8 @@ from digest.store.outbox import (
     goes_to_kinds,
     hold_with,
     is_later_part,
-    load_deliveries_of,
 )
+from digest.store.outbox import load_for_digest as load_deliveries_of
 from digest.store.schema import (
     ACTIVE_DELIVERY,
     REFUSED_DELIVERY,
@@ -126,7 +126,7 @@ def _write_bytes(message: Message) -> dict[str, Any]:
     return {"body": message.body, "media_type": message.media_type, "name": message.name}
 
 
-def begin_sending(
+def begin(
     conn: Connection,
     delivery: Delivery,
     message: Message,
@@ -371,7 +371,7 @@ def load_held(conn: Connection) -> HeldDeliveries:
     return HeldDeliveries(tuple(ids), tuple(doubtful))
 
 
-def retry_delivery(
+def retry(
     conn: Connection, delivery_id: int, now: datetime, *, anyway: bool = False
 ) -> DeliveryState | None:
     """Send it now, on the operator's word: from `ready`, `held`, `dead` or `unknown`.
@@ -396,7 +396,7 @@ def retry_delivery(
     return to
 
 
-def cancel_delivery(conn: Connection, delivery_id: int, now: datetime) -> bool:
+def cancel(conn: Connection, delivery_id: int, now: datetime) -> bool:
     """Never send it, nor the parts after it, on the operator's word.
 
     It may be `ready`, `held`, `unknown` or `dead`.

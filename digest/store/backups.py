@@ -242,7 +242,7 @@ def back_up(
     return rows
 
 
-def prune_backups(folder: Path, keep: int) -> tuple[Path, ...]:
+def prune(folder: Path, keep: int) -> tuple[Path, ...]:
     """Remove all backups with a name by default except that many, the newest.
 
     Return what was removed.
@@ -440,7 +440,7 @@ def bring_up(url: str) -> MigrationReport:
             return replace(upgrade(store), kept=kept)
 
 
-def restore_backup(
+def restore(
     url: str,
     backup: Path,
     now: datetime,

@@ -11,21 +11,16 @@ from sqlalchemy import Connection, Row, func, select, tuple_, update
 from digest.model.announcements import Change, Kind, StoredChange, find_announcement
 from digest.model.papers import Paper
 from digest.store.dialect import dialect_insert, in_chunks, select_by
-from digest.store.papers import (
-    STORED,
-    load_versions,
-    move_latest,
-    save_papers,
-    save_texts,
-    write_paper,
-)
+from digest.store.papers import STORED, load_versions, move_latest, save_texts
+from digest.store.papers import save as save_papers
+from digest.store.papers import write as write_paper
 from digest.store.schema import changes as changes_table
 from digest.store.schema import marks, papers, poll_runs
 
 _LATEST_BATCH = 500
 
 
-def allocate_changes(conn: Connection, count: int) -> int:
+def allocate(conn: Connection, count: int) -> int:
     """Take that many change ids in a row; return the first.
 
     The row stays locked until the transaction ends, so ids become visible in growing order on
@@ -38,7 +33,7 @@ def allocate_changes(conn: Connection, count: int) -> int:
     return last - count + 1
 
 
-def save_changes(
+def save(
     conn: Connection,
     changes: Sequence[Change],
     hash_text: Callable[[Paper], str],
@@ -65,7 +60,7 @@ def save_changes(
         rows.append(row)
     texts = save_texts(conn, rows)
     move_latest(conn, changes, keys, texts.keys, as_of)
-    first = allocate_changes(conn, len(changes))
+    first = allocate(conn, len(changes))
     as_stored = load_versions(conn, texts.came_back)
     stored = []
     for number, change in enumerate(changes, start=first):
@@ -92,7 +87,7 @@ def save_changes(
     return tuple(stored)
 
 
-def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange]:
+def load(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange]:
     """Return changes by id; unknown ids are missing."""
     found = select(changes_table)
     rows = select_by(conn, found, changes_table.c.id, sorted(ids))
@@ -100,7 +95,7 @@ def load_changes(conn: Connection, ids: Iterable[int]) -> dict[int, StoredChange
     return {change.id: change for change in _assemble(conn, rows)}
 
 
-def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
+def load_after(conn: Connection, change_id: int, limit: int) -> list[StoredChange]:
     """Return the changes found after one, in order, at most `limit`."""
     change = changes_table.c
     found = select(changes_table).where(change.id > change_id)
@@ -109,7 +104,7 @@ def load_changes_after(conn: Connection, change_id: int, limit: int) -> list[Sto
     return _assemble(conn, rows)
 
 
-def load_latest_changes(conn: Connection) -> Iterator[StoredChange]:
+def load_latest(conn: Connection) -> Iterator[StoredChange]:
     """Yield the newest change of each paper, the paper announced last first.
 
     Stop when you have enough.
@@ -143,7 +138,7 @@ def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     return _assemble(conn, rows)
 
 
-def load_earlier_changes(
+def load_earlier(
     conn: Connection, paper_keys: Iterable[int]
 ) -> dict[int, tuple[StoredChange, ...]]:
     """Return every change of some papers by paper key, oldest first."""

@@ -21,7 +21,7 @@ from digest.store.frozen import Frozen, find_texts, freeze_digest, thaw_coverage
 from digest.store.papers import load_versions
 from digest.store.schema import changes, deliveries, digests, matches, subscriptions
 from digest.store.subscribers import destination_key, load_statuses
-from digest.store.subscriptions import load_subscriptions
+from digest.store.subscriptions import load as load_subscriptions
 
 _NAMED = select(digests, subscriptions.c.name.label("subscription")).join(
     subscriptions, subscriptions.c.id == digests.c.subscription_id
@@ -78,9 +78,7 @@ class DigestDraft:
     consumed: Collection[int]
 
 
-def save_digests(
-    conn: Connection, drafts: Sequence[DigestDraft], *, at: datetime
-) -> dict[int, int]:
+def save(conn: Connection, drafts: Sequence[DigestDraft], *, at: datetime) -> dict[int, int]:
     """Store digests with their deliveries and what they consume, in a few statements for all.
 
     There is at most one for each subscription; call it in the transaction that moves their next
@@ -133,7 +131,7 @@ def _write_digest(draft: DigestDraft, texts: Mapping[int, int]) -> dict[str, Any
     }
 
 
-def load_digest(conn: Connection, digest_id: int) -> Digest:
+def load(conn: Connection, digest_id: int) -> Digest:
     """Return a digest exactly as it was frozen."""
     row = conn.execute(_NAMED.where(digests.c.id == digest_id)).one_or_none()
     if row is None:
@@ -162,9 +160,7 @@ def load_frozen(
     return [(row, json.loads(row.content)) for row in rows]
 
 
-def load_site_digests(
-    conn: Connection, subscription: str, destination: Destination
-) -> list[Frozen]:
+def load_for_site(conn: Connection, subscription: str, destination: Destination) -> list[Frozen]:
     """Return the digests of a subscription that a folder shows, newest first.
 
     These are those it got, and those planned before it was a destination; not the first digests
@@ -184,9 +180,7 @@ def load_site_digests(
     return shown
 
 
-def load_earlier_digests(
-    conn: Connection, since: Mapping[int, datetime]
-) -> dict[int, list[EarlierDigest]]:
+def load_earlier(conn: Connection, since: Mapping[int, datetime]) -> dict[int, list[EarlierDigest]]:
     """Return the digests that some subscriptions had since a moment of their own, oldest first.
 
     Digests are opened only of those who had any: as a rule nobody had since the last announcement

@@ -58,7 +58,7 @@ def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
     return found
 
 
-def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
+def save(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     """Note ids that are missing; return how many of them are open now and were not before."""
     begun = {"state": GapState.OPEN, "missed_at": at, "asks": 0, "reason": ""}
     rows = [begun | {"month": id_.month, "number": id_.number} for id_ in ids if not id_.archive]
@@ -69,7 +69,7 @@ def save_gaps(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     return len(added)
 
 
-def load_open_gaps(conn: Connection) -> list[Gap]:
+def load_open(conn: Connection) -> list[Gap]:
     """Return the ids that are missing now, in order."""
     gap = gaps.c
     found = select(gaps).where(gap.state == GapState.OPEN)
@@ -77,7 +77,7 @@ def load_open_gaps(conn: Connection) -> list[Gap]:
     return [_read_gap(row) for row in conn.execute(in_order)]
 
 
-def load_gaps(conn: Connection, *, limit: int = 100) -> list[GapLine]:
+def load(conn: Connection, *, limit: int = 100) -> list[GapLine]:
     """Return missing ids with what became of them, the newest first."""
     newest_first = (gaps.c.month.desc(), gaps.c.number.desc())
     found = select(gaps).order_by(*newest_first).limit(limit)
@@ -96,7 +96,7 @@ def count_gaps(conn: Connection) -> dict[GapState, int]:
     return {GapState(row[0]): row[1] for row in conn.execute(counted)}
 
 
-def close_found_gaps(conn: Connection, at: datetime) -> int:
+def close_found(conn: Connection, at: datetime) -> int:
     """Note which of the ids that were missing or given up are stored by now; return how many."""
     gap = gaps.c
     paper = papers.c
@@ -112,14 +112,14 @@ def close_found_gaps(conn: Connection, at: datetime) -> int:
     return conn.execute(found.values(closed)).rowcount
 
 
-def mark_gaps_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
+def mark_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
     """Note that arXiv was asked for ids once more."""
     for gap in asked:
         once_more = _update_open(gap)
         conn.execute(once_more.values(asks=gaps.c.asks + 1, asked_at=at))
 
 
-def give_up_gaps(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
+def give_up(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
     """Give ids up, each with the reason."""
     for gap, reason in given_up:
         end = _update_open(gap)

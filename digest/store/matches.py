@@ -135,7 +135,7 @@ def set_matched_mark(conn: Connection, to: int, *, expected: int) -> None:
         )
 
 
-def begin_match_run(
+def begin_run(
     conn: Connection, *, from_change: int, to_change: int, at: datetime, occasion: str
 ) -> int:
     """Begin a match run over the changes above `from_change` up to `to_change`; return its id."""
@@ -149,7 +149,7 @@ def begin_match_run(
     return int(conn.execute(begin, run).scalar_one())
 
 
-def save_query_matches(
+def save_for_query(
     conn: Connection, match_run_id: int, outcomes: Mapping[int, QueryOutcome]
 ) -> None:
     """Keep what a run means to each saved query, by revision id: the seen feed."""
@@ -171,7 +171,7 @@ def save_query_matches(
     conn.execute(insert(query_matches), rows)
 
 
-def save_matches(
+def save(
     conn: Connection,
     match_run_id: int,
     chosen: Mapping[int, Collection[int]],
@@ -205,9 +205,7 @@ def save_matches(
     conn.execute(insert(matches), rows)
 
 
-def load_pending_matches(
-    conn: Connection, subscription_id: int, plan_after: int = 0
-) -> list[MatchRow]:
+def load_pending(conn: Connection, subscription_id: int, plan_after: int = 0) -> list[MatchRow]:
     """Return the matches of a subscription in no digest yet, oldest first.
 
     They are of match runs after `plan_after`.
@@ -242,7 +240,7 @@ def load_undue_subscriptions(conn: Connection) -> list[int]:
     return list(conn.execute(found.order_by(mine.id)).scalars())
 
 
-def load_feed_matches(
+def load_for_feed(
     conn: Connection, subscription_id: int, *, span: timedelta, at_least: int
 ) -> list[MatchRow]:
     """Return the latest matches of a subscription, newest first, whether in a digest or not.
@@ -438,7 +436,7 @@ def _load_papers_in(conn: Connection, rows: Sequence[MatchRow]) -> dict[int, int
     return load_papers_of(conn, ids)
 
 
-def drop_matches(
+def drop(
     conn: Connection, subscription_id: int, change_ids: Collection[int], rows: Sequence[MatchRow]
 ) -> None:
     """Take changes out of matches that wait for a digest.
@@ -478,7 +476,7 @@ def split_sent(
 
 def _keep_beside(conn: Connection, subscription_id: int, row: MatchRow, sent: Sequence[int]) -> int:
     """Keep the changes that were sent as a match of a run of their own; return that run."""
-    beside = begin_match_run(
+    beside = begin_run(
         conn,
         from_change=sent[0] - 1,
         to_change=sent[-1],
@@ -486,7 +484,7 @@ def _keep_beside(conn: Connection, subscription_id: int, row: MatchRow, sent: Se
         occasion=Occasion.ALREADY_SENT,
     )
     chosen = {subscription_id: sent}
-    save_matches(conn, beside, chosen, at=row.matched_at, occasion=row.occasion)
+    save(conn, beside, chosen, at=row.matched_at, occasion=row.occasion)
     kept = update(matches).where(matches.c.match_run_id == beside)
     conn.execute(kept.values(brought=pack(row.brought)))
     return beside

@@ -52,7 +52,7 @@ from digest.store.schema import (
     destination_addresses,
 )
 from digest.store.subscriptions import delete_near_days
-from digest.store.workers import load_workers
+from digest.store.workers import load as load_workers
 
 CLAIM_LEASE = 60.0
 """Seconds after which a claim lapses whose process shows no sign of life (see `renew`)."""
@@ -219,7 +219,7 @@ def is_later_part(digest_id: int, destination: str, part: int) -> ColumnElement[
     return and_(one.digest_id == digest_id, is_there, one.part > part)
 
 
-def claim_deliveries(
+def claim(
     conn: Connection,
     *,
     owner: str,
@@ -254,7 +254,7 @@ def claim_deliveries(
     claim = _update_free(first).values(claimed)
     rows = conn.execute(claim.returning(deliveries)).all()
     by_urgency = sorted(rows, key=lambda row: (row.not_before, row.id))
-    picks = load_deliveries_of(conn, by_urgency)
+    picks = load_for_digest(conn, by_urgency)
     taken = _one_to_each_paced(picks)
     for delivery in picks:
         if delivery not in taken:
@@ -416,7 +416,7 @@ def release_claims(
     return ReleasedClaims(requeued, doubtful)
 
 
-def load_deliveries_of(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
+def load_for_digest(conn: Connection, rows: Sequence[Row[Any]]) -> list[Delivery]:
     """Return deliveries from rows of the table.
 
     With them comes what the other side calls their places and parents.
@@ -606,13 +606,13 @@ class Outbox:
     in_doubt: Waits = field(default_factory=Waits)
 
 
-def load_outbox(conn: Connection, now: datetime) -> Outbox:
+def load(conn: Connection, now: datetime) -> Outbox:
     """Count all deliveries by state, those of years ago too: for a person who asks."""
     counts = _count_states(conn, true())
     return _load_outbox(conn, counts, now)
 
 
-def load_open_outbox(conn: Connection, now: datetime) -> Outbox:
+def load_open(conn: Connection, now: datetime) -> Outbox:
     """Count the deliveries that wait or that may need a person: a few, however many were sent."""
     counts = _count_states(conn, ACTIVE_DELIVERY)
     counts |= _count_states(conn, STUCK_DELIVERY)

@@ -22,7 +22,8 @@ from digest.store.schema import (
     matches,
     subscriptions,
 )
-from digest.store.subscriptions import is_sent_for, load_subscriptions
+from digest.store.subscriptions import is_sent_for
+from digest.store.subscriptions import load as load_subscriptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
     found = _LATEST.where(submitted >= first, submitted <= last)
     within = found.execution_options(yield_per=_BATCH)
     for row in conn.execute(within):
-        yield read_paper(row)
+        yield read(row)
 
 
 def load_announced(
@@ -169,7 +169,7 @@ def load_announced(
     found = _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
     recent = found.execution_options(yield_per=_BATCH)
     for row in conn.execute(recent):
-        yield row.id, row.announcement, read_paper(row)
+        yield row.id, row.announcement, read(row)
 
 
 def load_unassigned(conn: Connection) -> dict[int, datetime]:
@@ -258,7 +258,7 @@ def load_mark(conn: Connection, name: str, *, lock: bool = False) -> int:
     return int(conn.execute(found).scalar_one())
 
 
-def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
+def write(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
     """Return the row of `versions` that keeps a paper's text; see `read_paper`."""
     authors = [[author.name, *author.affiliations] for author in paper.authors]
     return {
@@ -280,7 +280,7 @@ def write_paper(paper: Paper, key: int, content_hash: str) -> dict[str, Any]:
     }
 
 
-def read_paper(row: Row[Any]) -> Paper:
+def read(row: Row[Any]) -> Paper:
     """Return the paper that a row of `versions`, with its paper's `arxiv_id`, keeps."""
     id_ = ArxivId.parse(row.arxiv_id)
     authors = [Author(name, tuple(affiliations)) for name, *affiliations in row.authors]
@@ -323,7 +323,7 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
         rows = conn.execute(latest.where(stored.arxiv_id.in_(chunk))).all()
         earlier = _load_earlier(conn, [row.paper_id for row in rows])
         for row in rows:
-            paper = replace(read_paper(row), datestamp=row.datestamp)
+            paper = replace(read(row), datestamp=row.datestamp)
             hashes = frozenset(earlier.get(row.paper_id, ()))
             known[paper.id] = KnownPaper(
                 key=row.paper_id, version_id=row.id, paper=paper, as_of=row.as_of, earlier=hashes
@@ -504,7 +504,7 @@ def _load_earlier(conn: Connection, keys: Sequence[int]) -> dict[int, list[str]]
     return hashes
 
 
-def load_paper(conn: Connection, id_: ArxivId) -> KnownPaper | None:
+def load(conn: Connection, id_: ArxivId) -> KnownPaper | None:
     """Return what is stored of one paper, None if it never was."""
     return load_known(conn, [id_]).get(id_)
 
@@ -513,10 +513,10 @@ def load_versions(conn: Connection, version_ids: Iterable[int]) -> dict[int, Pap
     """Return papers as they read at stored texts, by the texts' keys."""
     found = select(papers.c.arxiv_id, versions).join(papers)
     rows = select_by(conn, found, versions.c.id, version_ids)
-    return {row.id: read_paper(row) for row in rows}
+    return {row.id: read(row) for row in rows}
 
 
-def save_papers(conn: Connection, changes: Sequence[Change]) -> dict[ArxivId, int]:
+def save(conn: Connection, changes: Sequence[Change]) -> dict[ArxivId, int]:
     """Insert the papers never stored; return the keys of all."""
     keys: dict[ArxivId, int] = {}
     rows = []

@@ -182,7 +182,7 @@ class _Differences:
     ended: list[str]
 
 
-def sync_queries(
+def sync(
     conn: Connection, queries: Mapping[str, tuple[str, str, str]], origin: str, at: datetime
 ) -> SyncReport:
     """Make the saved queries of an origin exactly these; doing it twice changes nothing.
@@ -280,7 +280,7 @@ def active_revisions(conn: Connection, *, ended_since: datetime = NEVER) -> list
     return [read_revision(row) for row in conn.execute(found)]
 
 
-def load_queries(conn: Connection) -> list[StoredQuery]:
+def load(conn: Connection) -> list[StoredQuery]:
     """Return the saved queries of the operator's file in force, by name."""
     saved = saved_queries.c
     found = _current().where(saved.state == ACTIVE, saved.origin == FILE)
@@ -300,7 +300,7 @@ def _read_query(row: Row[Any]) -> StoredQuery:
     )
 
 
-def load_query_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
+def load_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
     """Return how many papers entered a saved query of the file per UTC day since a moment.
 
     Empty days are left out. What the first check stored as known is older, and is not counted: no
@@ -474,7 +474,7 @@ class AskedQuery:
     replaced: tuple[str, ...] = ()
 
 
-def load_asked_queries(conn: Connection) -> list[AskedQuery]:
+def load_asked(conn: Connection) -> list[AskedQuery]:
     """Return every distinct query that is asked by one in force, in the order of their texts."""
     ended = _load_ended_texts(conn)
     asked = []

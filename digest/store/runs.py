@@ -137,7 +137,7 @@ def _name_entry(snippet: bytes) -> str:
     return sha256(snippet).hexdigest()
 
 
-def start_run(
+def start(
     conn: Connection,
     *,
     source: str,
@@ -168,7 +168,7 @@ def note_progress(
     conn.execute(progress.values(**figures))
 
 
-def finish_run(
+def finish(
     conn: Connection,
     run_id: int,
     *,
@@ -190,7 +190,7 @@ def _select_latest(table: Table, read_as: type, limit: int) -> Select[tuple[Any,
     return newest_first.limit(limit)
 
 
-def load_last_runs(conn: Connection, source: str | None = None, limit: int = 10) -> list[PollRun]:
+def load_last(conn: Connection, source: str | None = None, limit: int = 10) -> list[PollRun]:
     """Return the latest runs, newest first; of one source only if it is named."""
     found = _select_latest(poll_runs, PollRun, limit)
     if source is not None:

@@ -61,7 +61,7 @@ _ORDERING = ("library", "not_like", "read_first", "read_last")
 _LIVE = (SubscriptionState.ACTIVE, SubscriptionState.PAUSED)
 
 
-def load_subscriptions(
+def load(
     conn: Connection,
     ids: Collection[int] | None = None,
     *,
@@ -190,7 +190,7 @@ def make_due(conn: Connection, ids: Collection[int], at: datetime) -> int:
     return moved
 
 
-def pause_subscription(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
+def pause(conn: Connection, subscription_id: int, until: datetime | None) -> bool:
     """Pause a live subscription: it goes on collecting. None for until further notice."""
     values = {"state": SubscriptionState.PAUSED, "paused_until": until, "awaits_after": None}
     return _change(conn, subscription_id, _LIVE, values)
@@ -203,7 +203,7 @@ def end_pauses(conn: Connection, now: datetime) -> int:
     return conn.execute(wake.values(state=SubscriptionState.ACTIVE)).rowcount
 
 
-def resume_subscription(
+def resume(
     conn: Connection, subscription_id: int, next_due_at: datetime | None, at: datetime
 ) -> bool:
     """Let a paused subscription go on from a moment (UTC); False if it is not paused."""
@@ -211,7 +211,7 @@ def resume_subscription(
     return _change(conn, subscription_id, (SubscriptionState.PAUSED,), values)
 
 
-def end_subscription(conn: Connection, subscription_id: int, at: datetime) -> int:
+def end(conn: Connection, subscription_id: int, at: datetime) -> int:
     """End a subscription: waiting deliveries are suppressed, history stays.
 
     Return how many were.

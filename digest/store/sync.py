@@ -31,7 +31,8 @@ from digest.store.subscribers import (
     requeue_ended,
     suppress_waiting,
 )
-from digest.store.subscriptions import collect_parts, end_subscription, forget_days, list_settings
+from digest.store.subscriptions import collect_parts, forget_days, list_settings
+from digest.store.subscriptions import end as end_subscription
 
 NOT_NAMED = "it was taken out of the subscription"
 """Why a destination is disabled; named again, it is active again."""

@@ -37,7 +37,7 @@ class StoredToken:
     digest_id: int | None
 
 
-def save_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
+def save(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetime) -> None:
     """Keep what tokens are for from a moment (UTC) on, in one statement.
 
     Each is as `make_token_row` wrote it.
@@ -49,7 +49,7 @@ def save_tokens(conn: Connection, rows: Sequence[dict[str, Any]], *, at: datetim
     conn.execute(keep, [row | begun for row in rows])
 
 
-def make_token_row(
+def make_row(
     token_hash: str,
     purpose: str,
     *,
@@ -67,7 +67,7 @@ def make_token_row(
     }
 
 
-def load_token(conn: Connection, token_hash: str) -> StoredToken | None:
+def load(conn: Connection, token_hash: str) -> StoredToken | None:
     """Return what a token is for; None if it is unknown."""
     row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
     if row is None:

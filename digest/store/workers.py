@@ -214,7 +214,7 @@ class Worker:
         return self.silent_for > GONE_AFTER
 
 
-def save_worker(conn: Connection, worker: Worker) -> None:
+def save(conn: Connection, worker: Worker) -> None:
     """Note that a worker lives: for the first time, or once more.
 
     Those long silent are struck off.
@@ -227,12 +227,12 @@ def save_worker(conn: Connection, worker: Worker) -> None:
     _delete_workers(conn, workers.c.seen_at < now - FORGOTTEN_AFTER)
 
 
-def delete_worker(conn: Connection, owner: str) -> None:
+def remove(conn: Connection, owner: str) -> None:
     """Note that a worker has ended in an orderly way."""
     _delete_workers(conn, workers.c.owner == owner)
 
 
-def delete_other_workers(conn: Connection, owner: str) -> None:
+def remove_others(conn: Connection, owner: str) -> None:
     """Forget every other worker, at the start of one that knows itself alone.
 
     See `lock_worker`.
@@ -240,7 +240,7 @@ def delete_other_workers(conn: Connection, owner: str) -> None:
     _delete_workers(conn, workers.c.owner != owner)
 
 
-def load_workers(conn: Connection) -> list[Worker]:
+def load(conn: Connection) -> list[Worker]:
     """Return the workers whose names are not struck off, the longest at work first."""
     silence = (database_clock() - workers.c.seen_at).label("silence")
     found = select(workers, silence).order_by(workers.c.started_at, workers.c.owner)

@@ -20,9 +20,8 @@ from digest.render.contexts import ArchiveContext
 from digest.render.digests import view_query
 from digest.render.text import clean_text
 from digest.site import Site
-from digest.store.digests import load_digest, load_frozen
-from digest.store.subscriptions import load_subscriptions
-from digest.store.tokens import TokenPurpose, load_token
+from digest.store import digests, subscriptions, tokens
+from digest.store.tokens import TokenPurpose
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached
 from digest.web.shell import shell_of
@@ -39,11 +38,11 @@ def show_digest(request: Request) -> Response:
     shell = shell_of(request)
     config = shell.site.config
     with shell.site.store.read() as conn:
-        found = load_token(conn, secrets.token_hash(request.path_params["token"]))
+        found = tokens.load(conn, secrets.token_hash(request.path_params["token"]))
         if found is None or found.purpose is not TokenPurpose.WEB or found.digest_id is None:
             return shell.pages.fail(404)
         links = _link_page(conn, shell.site, found.subscription, found.digest_id)
-        dues = load_subscriptions(conn, names=[found.subscription], include_ended=True)
+        dues = subscriptions.load(conn, names=[found.subscription], include_ended=True)
     is_own = all(config.find_reader(due.subscription) is not None for due in dues)
     return HTMLResponse(shell.render_digest(found.digest_id, links, is_own))
 
@@ -52,9 +51,9 @@ def _link_page(conn: Connection, site: Site, name: str, digest_id: int) -> Links
     """Return where a digest's page leads: relative, so that a proxy may serve us below a path."""
     maker = make_links(conn, site.config)
     archive = maker.archive_token(name)
-    is_kept = load_token(conn, secrets.token_hash(archive)) is not None
-    earlier = load_frozen(conn, name, before=digest_id)
-    later = load_frozen(conn, name, after=digest_id)
+    is_kept = tokens.load(conn, secrets.token_hash(archive)) is not None
+    earlier = digests.load_frozen(conn, name, before=digest_id)
+    later = digests.load_frozen(conn, name, after=digest_id)
     return Links(
         home=site.config.web.base_url,
         refs=make_refs_url(site.config),
@@ -75,7 +74,7 @@ def render_digest(
     It is the same for ever, except where it leads, and to whom its list is open now.
     """
     with site.store.read() as conn:
-        digest = load_digest(conn, digest_id)
+        digest = digests.load(conn, digest_id)
     if not is_own:
         digest = digest.hide_library()
     return site.renderer.render_page(digest, links).encode()
@@ -91,10 +90,10 @@ def show_archive(request: Request) -> Response:
             "This address names no digest to go on from.", hint="Begin with the newest ones."
         )
     with shell.site.store.read() as conn:
-        found = load_token(conn, secrets.token_hash(request.path_params["token"]))
+        found = tokens.load(conn, secrets.token_hash(request.path_params["token"]))
         if found is None or found.purpose is not TokenPurpose.ARCHIVE:
             return shell.pages.fail(404)
-        known = load_subscriptions(conn, names=[found.subscription], include_ended=True)
+        known = subscriptions.load(conn, names=[found.subscription], include_ended=True)
         if not known:
             return shell.pages.fail(404)
         context = _list_past(conn, shell.site, known[0], search, int(before))
@@ -149,7 +148,7 @@ def list_public_archives(conn: Connection, site: Site) -> tuple[tuple[str, str],
     archives = []
     for one in _list_public(site):
         token = maker.archive_token(one.name)
-        if load_token(conn, secrets.token_hash(token)):
+        if tokens.load(conn, secrets.token_hash(token)):
             archives.append((one.title, f"{base}/a/{token}"))
     return tuple(archives)
 

@@ -31,10 +31,8 @@ from digest.render import references
 from digest.render.contexts import StoredContext
 from digest.render.pages import UnsubscribeContext
 from digest.serve.telemetry import Metrics, Pulse
-from digest.store.alarms import STUCK, load_stored_alarms
-from digest.store.outbox import load_open_outbox
-from digest.store.papers import load_paper
-from digest.store.runs import load_cursor
+from digest.store import alarms, outbox, papers, runs
+from digest.store.alarms import STUCK
 from digest.web.feeds import CACHE_CONTROL, is_unmodified, make_etag, prefers_page, write_http_date
 from digest.web.forms import is_one_click, make_form_token, read_button, read_own_form
 from digest.web.shell import RETRY_AFTER, shell_of
@@ -136,14 +134,14 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
         now = site.clock.now()
         try:
             with site.store.read() as conn:
-                outbox = load_open_outbox(conn, now)
-                last_look = load_cursor(conn, site.config.arxiv.source).last_complete_at
+                waiting = outbox.load_open(conn, now)
+                last_look = runs.load_cursor(conn, site.config.arxiv.source).last_complete_at
         except StoreError:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
         waited = 0.0
-        if outbox.oldest_due:
-            waited = (now - outbox.oldest_due).total_seconds()
-        counts = {str(state): outbox.counts.get(state, 0) for state in _WAITING}
+        if waiting.oldest_due:
+            waited = (now - waiting.oldest_due).total_seconds()
+        counts = {str(state): waiting.counts.get(state, 0) for state in _WAITING}
         metrics.set_outbox(counts, waited)
         metrics.ready.set(not find_failures(site, pulse))
         if last_look is not None:
@@ -157,10 +155,10 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
     """Return why the installation does not do its work, in sentences; [] if it does."""
     try:
         with site.store.read() as conn:
-            alarms = load_stored_alarms(conn)
+            current = alarms.load_stored(conn)
     except StoreError:
         return ["the database does not answer"]
-    stuck = [alarm.detail for alarm in alarms if alarm.name in STUCK]
+    stuck = [alarm.detail for alarm in current if alarm.name in STUCK]
     return [*pulse.failures, *stuck]
 
 
@@ -288,7 +286,7 @@ def _find_paper(request: Request, name: str) -> Paper | None:
     if str(id_) != name or not make_refs_url(site.config):
         return None
     with site.store.read() as conn:
-        known = load_paper(conn, id_)
+        known = papers.load(conn, id_)
     return known.paper if known else None
 
 

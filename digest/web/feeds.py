@@ -27,8 +27,8 @@ from digest.render.contexts import FeedContext
 from digest.render.papers import PaperView
 from digest.render.text import clean_text
 from digest.site import Site
-from digest.store.queries import SubscriptionFeed, load_newest_match_run, load_subscription_feeds
-from digest.store.subscriptions import load_subscriptions
+from digest.store import queries, subscriptions
+from digest.store.queries import SubscriptionFeed
 
 CACHE_CONTROL = "private, max-age=900"
 """An announcement comes once a day; readers that ask four times an hour miss nothing."""
@@ -206,7 +206,7 @@ class FeedCache:
 
     def _read(self, *, is_whole: bool) -> None:
         with self._site.store.read() as conn:
-            self._newest_run = load_newest_match_run(conn)
+            self._newest_run = queries.load_newest_match_run(conn)
             if is_whole:
                 self._addresses = self._read_addresses(conn)
 
@@ -215,7 +215,7 @@ class FeedCache:
         known = self._hashes
         self._hashes = {}
         table = {}
-        for place in load_subscription_feeds(conn):
+        for place in queries.load_subscription_feeds(conn):
             for generation in range(place.generation + 1):
                 key = (place.name, generation)
                 hashed = known.get(key) or secrets.token_hash(maker.feed_token(*key))
@@ -229,7 +229,7 @@ class FeedCache:
         with site.store.read() as conn:
             maker = make_links(conn, site.config)
             token = maker.feed_token(place.name, address.generation)
-            found = load_subscriptions(conn, [place.key])
+            found = subscriptions.load(conn, [place.key])
             if not found:
                 return None
             feed = load_feed(conn, site, found[0], self_url=maker.write_feed_url(token, form))

@@ -63,9 +63,8 @@ from digest.render.contexts import PageContext, QueryContext
 from digest.render.digests import group_papers, view_digest, view_papers
 from digest.render.pages import LikedView, LikesView, MembershipView, PreferencesContext
 from digest.render.text import name_zone, show_plain, write_long_day
-from digest.store.digests import load_digest, load_frozen
-from digest.store.subscribers import save_unsubscription
-from digest.store.tokens import TokenPurpose, load_token
+from digest.store import digests, subscribers, tokens
+from digest.store.tokens import TokenPurpose
 from digest.web.connections import as_search
 from digest.web.endpoints import mask
 from digest.web.forms import Form, make_form_token, read_button, read_own_form
@@ -166,7 +165,7 @@ def _find(conn: Connection, request: Request, _form: Form | None = None) -> Pref
 
     Whatever is nobody's link looks the same.
     """
-    stored = load_token(conn, secrets.token_hash(request.path_params["token"]))
+    stored = tokens.load(conn, secrets.token_hash(request.path_params["token"]))
     found = None
     if stored is not None and stored.purpose is TokenPurpose.PREFERENCES:
         destination = Destination.parse(stored.destination)
@@ -237,7 +236,7 @@ def _resume(visit: Visit) -> str:
 def _unsubscribe(visit: Visit) -> str:
     name, title = _read_subscription(visit)
     person = visit.found.person
-    save_unsubscription(visit.conn, person.destination, name, how=PAGE, at=visit.at)
+    subscribers.save_unsubscription(visit.conn, person.destination, name, how=PAGE, at=visit.at)
     return f"You are unsubscribed from {title}."
 
 
@@ -508,7 +507,7 @@ def _view_likes(
     reader = str(found.person.destination)
     for name, due in list_read_alone(config, found).items():
         last = ""
-        for row, content in load_frozen(conn, name, limit=5):
+        for row, content in digests.load_frozen(conn, name, limit=5):
             if content["entries"]:
                 last = f"{page}/d/{maker.web_token(name, row.slot)}"
                 break
@@ -557,13 +556,13 @@ def _find_digest(
 
     `page` is the token of its page.
     """
-    stored = load_token(conn, secrets.token_hash(page))
+    stored = tokens.load(conn, secrets.token_hash(page))
     due = list_read_alone(config, found).get(stored.subscription) if stored else None
     if stored is None or due is None or stored.digest_id is None:
         raise UnknownName(
             "this is no digest that you alone get", hint="Open the page again, from a mail to you."
         )
-    return due, load_digest(conn, stored.digest_id)
+    return due, digests.load(conn, stored.digest_id)
 
 
 ROUTES = [

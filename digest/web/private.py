@@ -33,7 +33,7 @@ from digest.people.signups import StoredSignup, delete_signup, load_signup
 from digest.people.tables import Person, load_person
 from digest.plan.links import make_links
 from digest.render.pages import PrivateContext
-from digest.store.subscriptions import bump_feed_generation
+from digest.store import subscriptions
 from digest.web.forms import make_form_token, read_own_form
 from digest.web.preferences import NOTHING_DONE, Change, Visit, change, lead_home, refuse_link
 from digest.web.shell import Shell, shell_of
@@ -140,7 +140,7 @@ def _move(visit: Visit) -> str:
 
 
 def _renew_feed(visit: Visit) -> str:
-    bump_feed_generation(visit.conn, require_own(visit.found).id)
+    subscriptions.bump_feed_generation(visit.conn, require_own(visit.found).id)
     return "Your feed has a new address. The old one stops working within a minute."
 
 

@@ -19,7 +19,7 @@ from digest.inspect.trial import QueryTrials
 from digest.model.errors import ConfigurationError, DigestError
 from digest.serve.telemetry import Pulse
 from digest.site import Site
-from digest.store.tokens import load_secret
+from digest.store import tokens
 from digest.web import archive, endpoints, preferences, private, signup
 from digest.web.connections import HEAD_LIMIT, Connection, count_room
 from digest.web.feeds import FeedCache
@@ -88,7 +88,7 @@ def create_app(site: Site, pulse: Pulse | None = None) -> ASGIApp:
 
 def _load_secret(site: Site) -> str:
     with site.store.read() as conn:
-        return load_secret(conn)
+        return tokens.load_secret(conn)
 
 
 @asynccontextmanager

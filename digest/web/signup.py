@@ -40,7 +40,7 @@ from digest.poll.coverage import load_coverage
 from digest.render.contexts import StartContext, TrialContext
 from digest.render.digests import describe_coverage
 from digest.render.pages import ComingView, ConfirmContext, LinkContext, SubscribeContext
-from digest.store.subscriptions import load_subscriptions
+from digest.store import subscriptions
 from digest.web.archive import list_public_archives
 from digest.web.connections import as_search
 from digest.web.endpoints import answer_cached, mask
@@ -246,7 +246,7 @@ def answer_request(request: Request) -> Response:
         found = confirm_signup(conn, config, maker, signup, at=now)
         mine = remember_preferences(conn, maker, signup.destination, at=now)
         names = [one.name for one in found.memberships if one.unsubscribed_at is None]
-        coming = [_describe(due, now) for due in load_subscriptions(conn, names=names)]
+        coming = [_describe(due, now) for due in subscriptions.load(conn, names=names)]
     return _show(request, "confirmed.html", signup, coming, mine)
 
 

@@ -11,8 +11,7 @@ from sqlalchemy import Connection
 
 from digest.model.clock import ManualClock
 from digest.model.papers import Author
-from digest.store import open_store
-from digest.store.subscriptions import load_subscriptions, pause_subscription, resume_subscription
+from digest.store import open_store, subscriptions
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.harness.installation import Installation
@@ -56,7 +55,7 @@ def steer(
     """Pause or resume the subscription, as the commands do."""
     store = open_store(f"sqlite:///{here.folder / 'digest.db'}")
     with store.begin() as conn:
-        (due,) = load_subscriptions(conn, names=["perf-team"])
+        (due,) = subscriptions.load(conn, names=["perf-team"])
         assert move(conn, due.id, at)
     store.close()
 
@@ -111,14 +110,14 @@ def test_a_namesake_is_not_told_and_the_person_followed_is(
 def test_what_waits_when_it_is_excluded_is_let_go_and_leaves_the_feed(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
-    steer(here, pause_subscription, None)
+    steer(here, subscriptions.pause, None)
     arxiv.add(made_up(101, START + timedelta(hours=1)), made_up(102, START + timedelta(hours=1)))
     later(clock, 3)
     assert told_to(here) == {"other-team": ["2603.00101", "2603.00102"]}
     assert "2603.00101" in (here.folder / "feeds" / "perf.atom").read_text()
     exclude(here, 'exclude_papers = ["2603.00101"]')
     later(clock, 4)
-    steer(here, partial(resume_subscription, at=clock.now()), clock.now())
+    steer(here, partial(subscriptions.resume, at=clock.now()), clock.now())
     assert told_to(here) == {"perf-team": ["2603.00102"]}
     assert "2603.00101" not in (here.folder / "feeds" / "perf.atom").read_text()
 

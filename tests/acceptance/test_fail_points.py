@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from digest.store.backups import load_violations
+from digest.store import backups
 from tests.conftest import IS_NIGHTLY
 from tests.postgres_servers import own_server
 from tests.simulator.deaths import ForkedProcesses, Point, find
@@ -122,7 +122,7 @@ def test_every_paper_is_shown_or_counted_once_whenever_the_process_dies(
             assert {row.state for row in ask(conn, "SELECT DISTINCT state FROM deliveries")} == {
                 "sent"
             }
-            assert load_violations(conn) == []
+            assert backups.load_violations(conn) == []
 
 
 # C15: PostgreSQL's power goes at the worst moments: what was committed is there after it, as after

@@ -18,8 +18,7 @@ from digest.model.clock import ManualClock
 from digest.model.errors import StoreError
 from digest.model.papers import Paper
 from digest.poll.novelty import store_changes
-from digest.store import open_store
-from digest.store.runs import start_run
+from digest.store import open_store, runs
 from tests.harness.papers import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
 from tests.unit.made_up import SUBMITTED, make_paper
@@ -108,7 +107,7 @@ def test_a_page_that_holds_a_paper_in_two_versions_tells_it_once_whoever_waits_f
 
     store = open_store(f"sqlite:///{tmp_path}/digest.db", create=True)
     with closing(store), store.begin() as conn:
-        run_id = start_run(conn, source="query", at=START)
+        run_id = runs.start(conn, source="query", at=START)
         page = (make_paper("2611.15012"), make_paper("2611.15012", version=2))
         changes = store_changes(conn, page, judge, run_id=run_id, at=START, as_of=START)
     assert [(change.kind, change.paper.version) for change in changes] == [(Kind.REPLACEMENT, 2)]

@@ -22,8 +22,7 @@ from digest.plan.step import plan
 from digest.poll.rules import REQUESTS_A_DAY
 from digest.poll.step import check_gaps, poll
 from digest.serve.steps import PassReport
-from digest.store import open_store
-from digest.store.gaps import load_gaps
+from digest.store import gaps, open_store
 from digest.store.schema import requests
 from tests.fakes.arxiv import DemoArxiv
 from tests.harness.installation import Installation
@@ -160,7 +159,7 @@ def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_re
         announce(arxiv, at - timedelta(hours=1), 30 + days, id=f"2603.{24 + days:05d}")
         look(here, clock, at)
         with open_store(f"sqlite:///{here.folder / 'digest.db'}").read() as conn:
-            lines = load_gaps(conn)
+            lines = gaps.load(conn)
     (line,) = lines
     assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "given up", 5)
     assert line.reason.startswith("arXiv knew no such paper, asked 5 times from 4 Mar")

@@ -31,9 +31,7 @@ from digest.query import parse_query
 from digest.query.canonical import print_canonical
 from digest.serve.steps import run_pass
 from digest.site import Site
-from digest.store import schema
-from digest.store.backups import load_violations
-from digest.store.subscriptions import load_subscriptions
+from digest.store import backups, schema, subscriptions
 from digest.web import create_app
 from digest.web.forms import make_form_token
 from tests.battery.fuzz_queries import make_input
@@ -284,7 +282,7 @@ def judge(path: str, answer: httpx.Response) -> str:
 def find_unreadable(site: Site) -> list[str]:
     """Return what is stored and does not read back, and what must never be so of a database."""
     with site.store.read() as conn:
-        load_subscriptions(conn, include_ended=True)
+        subscriptions.load(conn, include_ended=True)
         found = [
             f"the query {row.text!r} is stored as {row.canonical!r}: {row.problem}"
             for row in conn.execute(select(schema.query_revisions))
@@ -295,7 +293,7 @@ def find_unreadable(site: Site) -> list[str]:
         for table in (schema.subscription_destinations, schema.suppressions, schema.deliveries):
             for destination in conn.execute(select(table.c.destination)).scalars():
                 Destination.parse(destination)
-        return found + [str(violation) for violation in load_violations(conn)]
+        return found + [str(violation) for violation in backups.load_violations(conn)]
 
 
 def work(site: Site, world: World, hours: float) -> list[str]:

@@ -10,11 +10,9 @@ from sqlalchemy import func, select
 
 from digest.model.messages import DeliveryState
 from digest.plan.links import LinkMaker
-from digest.store import Store
-from digest.store.attempts import retry_delivery
-from digest.store.matches import load_due_slots, load_undue_subscriptions
+from digest.store import Store, matches, runs
+from digest.store.attempts import retry as retry_delivery
 from digest.store.papers import MATCHED, STORED, load_mark
-from digest.store.runs import load_cursor
 from digest.store.schema import attempts, deliveries, papers
 from tests.harness.arrivals import Arrival
 from tests.harness.oracle import Planned, count_arrivals, load_planned
@@ -39,7 +37,7 @@ class Book:
     def has_begun(self) -> bool:
         """Whether the first look at arXiv is complete, and matched."""
         with self._store.read() as conn:
-            is_known = load_cursor(conn, "harvest").is_bootstrapped
+            is_known = runs.load_cursor(conn, "harvest").is_bootstrapped
             return is_known and load_mark(conn, MATCHED) == load_mark(conn, STORED)
 
     def has_found(self, paper_ids: Iterable[str]) -> bool:
@@ -54,8 +52,8 @@ class Book:
     def has_due(self, now: datetime) -> bool:
         """Whether a digest is due, or matches wait for a turn that nobody gave them."""
         with self._store.read() as conn:
-            due = load_due_slots(conn, now, 1)
-            return bool(due or load_undue_subscriptions(conn))
+            due = matches.load_due_slots(conn, now, 1)
+            return bool(due or matches.load_undue_subscriptions(conn))
 
     def count_open(self) -> int:
         """Return how many deliveries have not come to an end."""

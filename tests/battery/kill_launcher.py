@@ -13,17 +13,17 @@ import click
 
 from digest.cli import run_cli
 from digest.deliver import dispatch
-from digest.store.attempts import begin_sending
-from digest.store.outbox import CLAIM_LEASE, claim_deliveries, renew_claims
+from digest.store import attempts, outbox
+from digest.store.outbox import CLAIM_LEASE
 from tests.simulator import planted
 
 
 def shorten_leases(seconds: float) -> None:
     """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
     part = seconds / CLAIM_LEASE
-    for function in (claim_deliveries, begin_sending):
+    for function in (outbox.claim, attempts.begin):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}
-    renew_claims.__defaults__ = (seconds,)
+    outbox.renew_claims.__defaults__ = (seconds,)
     dispatch.Leases.__init__.__kwdefaults__ = {
         "lease": seconds,
         "beat": dispatch.BEAT * part,

@@ -29,7 +29,7 @@ from digest.config import load_config
 from digest.model.clock import ManualClock
 from digest.model.messages import DeliveryState
 from digest.plan.links import make_links
-from digest.store.digests import load_digest
+from digest.store import digests
 from digest.store.schema import deliveries
 from tests.battery.kill_book import Book
 from tests.battery.runners_size import measure_size
@@ -307,7 +307,7 @@ class Battery:
                 for row in Book(branch.store, make_links(conn, config), []).list_planned()
             }
             for row in conn.execute(held.where(deliveries.c.state == DeliveryState.HELD)):
-                entries = load_digest(conn, row.digest_id).entries
+                entries = digests.load(conn, row.digest_id).entries
                 self.seen.held |= {(row.destination, str(entry.paper.id)) for entry in entries}
 
     def gather(self) -> Evidence:

@@ -41,7 +41,7 @@ from digest.people.signups import StoredSignup, save_signup
 from digest.plan.links import make_links
 from digest.serve.steps import run_pass
 from digest.site import Site
-from digest.store.backups import load_violations
+from digest.store import backups
 from digest.store.schema import (
     request_counts,
     saved_queries,
@@ -156,7 +156,7 @@ async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], wh
         judge(verdict, f"requests for {what} in an hour", {"": taken.pop("")}, REQUESTS)
         judge(verdict, f"requests of one network for {what} in an hour", taken, REQUESTS_OF_NETWORK)
         with installation.site.store.read() as conn:
-            for violation in load_violations(conn):
+            for violation in backups.load_violations(conn):
                 verdict.accuse("an invariant", violation.name)
 
 

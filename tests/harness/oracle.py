@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, select
 
 from digest.model.messages import DeliveryState
-from digest.store.digests import load_digest
+from digest.store.digests import load as load_digest
 from digest.store.schema import deliveries, digests, subscriptions
 from tests.harness.arrivals import Arrival
 
@@ -82,7 +82,7 @@ def load_planned(conn: Connection) -> list[Planned]:
             place=row.destination,
             state=row.state,
             attempts=row.attempts,
-            error=row.last_error,
+            error=str(row.last_error),
             digest=row.digest_id,
         )
         for row in conn.execute(found)

@@ -15,8 +15,9 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.poll.coverage import load_coverage
 from digest.serve.steps import PassReport
+from digest.store import runs
 from digest.store.gate import Breaker, load_breaker
-from digest.store.runs import PollRun, load_last_runs
+from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
@@ -118,7 +119,7 @@ class World(Installation):
 
     def last_run(self, source: str = "") -> PollRun:
         with self.reading() as conn:
-            return load_last_runs(conn, source or self.source, 1)[0]
+            return runs.load_last(conn, source or self.source, 1)[0]
 
     def cursors(self) -> list[tuple[object, ...]]:
         """Return how far each source has been looked through."""

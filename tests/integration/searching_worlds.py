@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from digest.model.clock import ManualClock
-from digest.store.runs import PollRun, load_last_runs
+from digest.store import runs
+from digest.store.runs import PollRun
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.harness.installation import Installation, installed
@@ -52,7 +53,7 @@ class World(Installation):
     def runs(self, source: str) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
         with self.reading() as conn:
-            return load_last_runs(conn, source, 100)
+            return runs.load_last(conn, source, 100)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from digest.deliver.rules import Step as NextStep
 from digest.model.clock import ManualClock
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
-from digest.store.attempts import Attempt, StoredDelivery, load_delivery, load_stored_deliveries
+from digest.store import attempts
+from digest.store.attempts import Attempt, StoredDelivery
 from tests.command_line import run_process
 from tests.fakes.mailscript import Step
 from tests.integration.transports.conftest import WatchedScript
@@ -37,9 +38,11 @@ def pass_by(world: World, times: int, pause: timedelta = timedelta(minutes=20)) 
 def look(world: World) -> tuple[StoredDelivery, list[Attempt]]:
     with closing(world.open()) as site, site.store.read() as conn:
         (first,) = (
-            one.delivery.id for one in load_stored_deliveries(conn) if not one.delivery.part
+            one.delivery.id
+            for one in attempts.load_stored_deliveries(conn)
+            if not one.delivery.part
         )
-        return load_delivery(conn, first)
+        return attempts.load_delivery(conn, first)
 
 
 def test_a_mail_of_unknown_fate_is_sent_again_once_as_it_was_and_then_held(world: World) -> None:

@@ -113,7 +113,7 @@ def test_a_pass_that_gets_nothing_though_something_is_due_pauses_before_it_looks
         looks.append(now)  # what is due there somebody else holds
         return []
 
-    monkeypatch.setattr("digest.deliver.dispatch.claim_deliveries", claim_nothing)
+    monkeypatch.setattr("digest.store.outbox.claim", claim_nothing)
     with planned(world, READER, connections=1) as site:
         deliver(site, lanes=LANES[:1], should_stop=lambda: len(looks) > 20)
     assert all(later - earlier >= timedelta(seconds=0.2) for earlier, later in pairwise(looks))

@@ -26,8 +26,7 @@ from digest.serve.installation import open_site
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import recover, run_pass
 from digest.site import Site
-from digest.store import lock_worker
-from digest.store.backups import load_violations
+from digest.store import backups, lock_worker
 from digest.web.endpoints import find_failures
 from tests.harness.serving import wait_until
 from tests.integration.cli.conftest import Said, Shell
@@ -162,7 +161,7 @@ def titles(world: World) -> int:
 
 def is_sound(site: Site) -> bool:
     with site.store.read() as conn:
-        return not load_violations(conn)
+        return not backups.load_violations(conn)
 
 
 def test_serving_survives_a_full_disk_says_so_and_goes_on_by_itself_once_there_is_room(

@@ -19,7 +19,8 @@ from digest.model.clock import ManualClock
 from digest.model.errors import Refusal
 from digest.model.messages import DeliveryState
 from digest.serve.steps import PassReport, run_pass
-from digest.store.attempts import StoredDelivery, load_stored_deliveries
+from digest.store import attempts
+from digest.store.attempts import StoredDelivery
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.fakes.workspace import SlackChannel
 from tests.harness.serving import wait_until
@@ -68,7 +69,7 @@ def live(world: World, *moments: datetime) -> list[PassReport]:
 
 def stored(world: World) -> list[StoredDelivery]:
     with closing(world.open()) as site, site.store.read() as conn:
-        return load_stored_deliveries(conn)[::-1]
+        return attempts.load_stored_deliveries(conn)[::-1]
 
 
 def held(world: World) -> set[tuple[str, Refusal | None]]:

@@ -25,7 +25,7 @@ from digest.poll.step import poll
 from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Schedule
 from digest.site import Site
-from digest.store.attempts import begin_sending, load_stored_deliveries
+from digest.store import attempts
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.harness.serving import wait_until
@@ -87,7 +87,8 @@ def mails_to(count: int) -> tuple[str, ...]:
 def states(site: Site) -> Counter[str]:
     with site.store.read() as conn:
         return Counter(
-            str(stored.delivery.state) for stored in load_stored_deliveries(conn, limit=1_000)
+            str(stored.delivery.state)
+            for stored in attempts.load_stored_deliveries(conn, limit=1_000)
         )
 
 
@@ -153,7 +154,7 @@ def test_every_mail_of_a_crowd_is_sent_exactly_once_or_put_back_if_it_was_refuse
         assert sorted(one.step for one in report.failures) == [Next.GIVE_UP, Next.RETRY, Next.RETRY]
         assert states(site) == {"sent": MANY - 3, "ready": 2, "dead": 1}
         with site.store.read() as conn:
-            stored = load_stored_deliveries(conn, limit=1_000)
+            stored = attempts.load_stored_deliveries(conn, limit=1_000)
         assert {one.delivery.attempts for one in stored} == {1}
         assert {one.delivery.token for one in stored} == {1}
 
@@ -164,7 +165,7 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
 ) -> None:
     has_begun = threading.Event()
     has_failed = threading.Event()
-    begin = begin_sending
+    begin = attempts.begin
     send = SmtpTransport.send
 
     def begin_once(*given: Any) -> Any:  # noqa: ANN401 - passed on
@@ -177,7 +178,7 @@ def test_a_thread_that_loses_the_database_costs_no_other_its_mark(
         has_begun.set()
         return send(*given)
 
-    monkeypatch.setattr("digest.deliver.step.begin_sending", begin_once)
+    monkeypatch.setattr("digest.store.attempts.begin", begin_once)
     monkeypatch.setattr(SmtpTransport, "send", send_noted)
     world.mail.script.delay("END", 0.5, times=3)
     with planned(

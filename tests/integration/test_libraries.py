@@ -17,7 +17,7 @@ from digest.interest.tables import StoredLibrary, load_counts, load_libraries, l
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
-from digest.store.papers import load_known
+from digest.store import papers
 from tests.fakes.loopback import Answer, answer_json
 from tests.fakes.zotero import KEY, FakeLibrary, Zotero
 from tests.harness.papers import START, made_up
@@ -97,7 +97,9 @@ def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_wh
     (asked,) = list_asked(world)
     assert set(asked.split(",")) == {OLD, GONE}
     with world.reading() as conn:
-        assert not load_known(conn, [ArxivId.parse(OLD)]), "it is no paper of this installation"
+        assert not papers.load_known(conn, [ArxivId.parse(OLD)]), (
+            "it is no paper of this installation"
+        )
     (world.folder / "lab.bib").write_text(BIB + "@article{more, title = {One more}}\n")
     world.run(anyway=True)
     assert [one.paper.abstract for one in read_stored(world).papers].count("Old text.") == 1

@@ -17,7 +17,7 @@ from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Schedule
 from digest.serve.steps import run_pass
 from digest.site import Site
-from digest.store.attempts import load_stored_deliveries
+from digest.store import attempts
 from tests.conftest import IS_NIGHTLY
 from tests.harness.serving import wait_until
 from tests.integration.web.world import World
@@ -52,7 +52,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent") -> Iterat
 
 def state(site: Site) -> str:
     with site.store.read() as conn:
-        (stored,) = load_stored_deliveries(conn)
+        (stored,) = attempts.load_stored_deliveries(conn)
         return str(stored.delivery.state)
 
 

@@ -17,10 +17,10 @@ from digest.serve.configuration import sync_config
 from digest.serve.schedule import EVERY, Jobs, Schedule
 from digest.serve.steps import run_pass
 from digest.site import Site
-from digest.store.alarms import AlarmName, load_stored_alarms
-from digest.store.attempts import load_stored_deliveries
-from digest.store.papers import MATCHED, STORED, load_mark
-from digest.store.workers import JobTurn, load_job_turns
+from digest.store import alarms, attempts, papers, workers
+from digest.store.alarms import AlarmName
+from digest.store.papers import MATCHED, STORED
+from digest.store.workers import JobTurn
 from digest.web.endpoints import find_failures
 from tests.harness.serving import wait_until
 from tests.integration.web.world import LATER, PAPERS, SUNDAY, World
@@ -52,12 +52,12 @@ def scheduled(world: World, every: dict[str, float]) -> Iterator[tuple[Schedule,
 
 def states(site: Site) -> list[str]:
     with site.store.read() as conn:
-        return [str(stored.delivery.state) for stored in load_stored_deliveries(conn)]
+        return [str(stored.delivery.state) for stored in attempts.load_stored_deliveries(conn)]
 
 
 def is_all_matched(site: Site) -> bool:
     with site.store.read() as conn:
-        return load_mark(conn, MATCHED) == load_mark(conn, STORED) > len(PAPERS)
+        return papers.load_mark(conn, MATCHED) == papers.load_mark(conn, STORED) > len(PAPERS)
 
 
 def test_a_look_at_arxiv_wakes_planning_and_that_delivering_without_waiting_for_their_time(
@@ -150,12 +150,12 @@ def test_what_was_due_while_nobody_worked_is_planned_before_anybody_is_alarmed(
 
 def kept_alarms(site: Site) -> list[str]:
     with site.store.read() as conn:
-        return [alarm.name for alarm in load_stored_alarms(conn)]
+        return [alarm.name for alarm in alarms.load_stored(conn)]
 
 
 def turns(site: Site) -> dict[str, JobTurn]:
     with site.store.read() as conn:
-        return {turn.job: turn for turn in load_job_turns(conn) if turn.owner == site.owner}
+        return {turn.job: turn for turn in workers.load_job_turns(conn) if turn.owner == site.owner}
 
 
 def test_a_job_that_hangs_makes_the_process_unready(

@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from digest.store.attempts import load_stored_deliveries
-from digest.store.backups import load_violations
+from digest.store import attempts, backups
 from tests.integration.test_delivering import CHANNEL, pass_by
 from tests.integration.test_lanes import by_night
 from tests.integration.web.world import World, make_paper
@@ -43,8 +42,11 @@ def list_shown(world: World) -> list[str]:
 
 def states(world: World) -> dict[int, str]:
     with closing(world.open()) as site, site.store.read() as conn:
-        assert load_violations(conn) == []
-        return {one.delivery.id: one.delivery.state.value for one in load_stored_deliveries(conn)}
+        assert backups.load_violations(conn) == []
+        return {
+            one.delivery.id: one.delivery.state.value
+            for one in attempts.load_stored_deliveries(conn)
+        }
 
 
 def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(world: World) -> None:

@@ -14,7 +14,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from digest.config.values import write_signing_key
-from digest.store.attempts import load_stored_deliveries
+from digest.store import attempts
 from tests.command_line import run_digest
 from tests.fakes.loopback import Answer, Ending, LoopbackServer, Request
 from tests.integration.test_delivering import pass_by
@@ -70,7 +70,7 @@ def world(tmp_path: Path, receiver: Receiver) -> Iterator[World]:
 
 def states(world: World) -> list[str]:
     with closing(world.open()) as site, site.store.read() as conn:
-        return [str(stored.delivery.state) for stored in load_stored_deliveries(conn)]
+        return [str(stored.delivery.state) for stored in attempts.load_stored_deliveries(conn)]
 
 
 def test_a_digest_arrives_whole_and_signed(world: World, receiver: Receiver) -> None:

@@ -22,7 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from digest.deliver.feeds import load_feed
-from digest.store.subscriptions import load_subscriptions
+from digest.store import subscriptions
 from tests.simulator.deaths import ForkedProcesses, Point
 from tests.simulator.life import File, Life, Wish, ask, living
 
@@ -128,7 +128,7 @@ TABLE = (
     _die_looking(
         "C3",
         "some of a page's rows → all of them",
-        Point("digest.store.changes:save_changes", after=True, skip=1),
+        Point("digest.store.changes:save", after=True, skip=1),
         LOOKING,
     ),
     _die_looking(
@@ -157,7 +157,7 @@ TABLE = (
     Row(
         "C5, inside",
         "matches written → the mark",
-        Point("digest.store.matches:save_matches", after=True),
+        Point("digest.store.matches:save", after=True),
         NOTHING_YET,
         NOTHING_YET,
         FEED_LATER,
@@ -266,8 +266,8 @@ POINTS = (
     Point("digest.store.runs:move_cursor"),
     Point("digest.store.runs:move_cursor", after=True),
     Point("digest.store.subscriptions:store_slots", after=True),
-    Point("digest.store.digests:save_digests"),
-    Point("digest.store.outbox:claim_deliveries", after=True),
+    Point("digest.store.digests:save"),
+    Point("digest.store.outbox:claim", after=True),
     Point("digest.store.attempts:claim_unknown", after=True),
     Point("digest.store.attempts:settle_unknown"),
     Point("digest.store.attempts:mark_sent"),
@@ -317,7 +317,7 @@ def look_at(life: Life, medium: str) -> str:
     """
     with life.site.store.read() as conn:
         if medium == "feed":
-            (due,) = load_subscriptions(conn)
+            (due,) = subscriptions.load(conn)
             feed = life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom")
             served = _count_entries(feed)
             return f"{served}/{_count_entries(read_feed(life))}"

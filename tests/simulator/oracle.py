@@ -19,10 +19,8 @@ from typing import Any
 from sqlalchemy import Connection, Row
 
 from digest.model.announcements import StoredChange, announcement_moment
-from digest.store.backups import load_violations
-from digest.store.changes import load_changes
+from digest.store import backups, changes, overview
 from digest.store.dialect import unpack
-from digest.store.overview import load_waiting
 from tests.contract.store.test_outbox_invariants import ARROWS
 from tests.fakes.archive import DemoPaper
 from tests.simulator.life import CHANNELS, TEXTS, File, Life, Wish, ask
@@ -82,7 +80,7 @@ class Watch:
         if self.life.arxiv.violations:
             fail("arXiv's pace is kept", f"{self.life.arxiv.violations}")
         with self.life.site.store.read() as conn:
-            for violation in load_violations(conn):
+            for violation in backups.load_violations(conn):
                 fail("the database's own rules", f"{violation.name} ({violation.count})")
             self._look_at_steps(conn)
             self._look_at_papers(conn)
@@ -289,21 +287,23 @@ class Watch:
                     f"run {run.id} from {run.from_change}, not {self._matched}",
                 )
             self._matched = run.to_change
-            changes = load_changes(conn, range(run.from_change + 1, run.to_change + 1))
-            for change in changes.values():
+            found = changes.load(conn, range(run.from_change + 1, run.to_change + 1))
+            for change in found.values():
                 kinds = self._expect_kinds(change)
                 if kinds and str(change.kind) not in kinds:
                     detail = f"{change.paper.id}: {change.kind}, not {kinds}"
                     fail("a change is called what it is", detail)
-            found = ask(conn, "SELECT * FROM query_matches WHERE match_run_id = :run", run=run.id)
+            recorded = ask(
+                conn, "SELECT * FROM query_matches WHERE match_run_id = :run", run=run.id
+            )
             kept = {
                 row.revision_id: tuple(map(unpack, (row.new, row.changed, row.gone)))
-                for row in found
+                for row in recorded
             }
             in_force = [row for row in revisions if row.ended_at is None]
             expected = {}
             for row in in_force:
-                outcome = compare(TEXTS[row.text], changes, row.active_from_change)
+                outcome = compare(TEXTS[row.text], found, row.active_from_change)
                 if any(outcome):
                     expected[row.id] = outcome
             if kept != expected:
@@ -311,7 +311,7 @@ class Watch:
                 fail("every change is matched against every query in force", detail)
             by_name = {row.name: expected.get(row.id, _NOTHING) for row in in_force}
             wishes = file.wishes | self._find_missing(conn, read_moment(run.matched_at), file)
-            self._look_at_matches(conn, run.id, wishes, by_name, changes)
+            self._look_at_matches(conn, run.id, wishes, by_name, found)
 
     def _find_missing(self, conn: Connection, at: datetime, file: File) -> dict[str, Wish]:
         """Return the subscriptions that the file has named no more for a while.
@@ -398,8 +398,8 @@ class Watch:
         now = {
             (row.match_run_id, row.subscription_id): (row.changes, row.digest_id) for row in rows
         }
-        for key, (changes, digest_id) in self._rows.items():
-            if key not in now or now[key][0] != changes or (digest_id and now[key][1] != digest_id):
+        for key, (matched, digest_id) in self._rows.items():
+            if key not in now or now[key][0] != matched or (digest_id and now[key][1] != digest_id):
                 fail(
                     "a match is told in one digest",
                     f"{key}: digest {digest_id}, now {now.get(key)}",
@@ -445,9 +445,9 @@ class Watch:
                 "a turn that closed unchecked is told in one digest", f"{name}, {row.slot}: {wrong}"
             )
         told = Counter(entry["change"] for entry in content["entries"])
-        changes = load_changes(conn, change_ids)
-        newest = {change.paper_key: id_ for id_, change in sorted(changes.items())}
-        papers = frozenset(str(changes[id_].paper.id) for id_ in newest.values())
+        found = changes.load(conn, change_ids)
+        newest = {change.paper_key: id_ for id_, change in sorted(found.items())}
+        papers = frozenset(str(found[id_].paper.id) for id_ in newest.values())
         self._received.papers_of[row.id] = papers
         if told != Counter(newest.values()):
             fail(
@@ -508,7 +508,7 @@ class Watch:
     def _look_at_open_turns(self, conn: Connection, began: datetime, file: File) -> None:
         """A turn that is open sends what has come; what waits is named as waiting."""
         pending: Counter[str] = Counter(row.name for row in self._load_pending(conn))
-        named = load_waiting(conn).keys()
+        named = overview.load_waiting(conn).keys()
         for row in ask(
             conn, "SELECT id, name, last_slot FROM subscriptions WHERE state = 'active'"
         ):
@@ -607,11 +607,11 @@ class Watch:
         matched: set[int] = set()
         for row in rows:
             matched.update(unpack(row.changes))
-        changes = load_changes(conn, matched)
+        found = changes.load(conn, matched)
         dated: dict[str, datetime] = {}
         for row in rows:
             for id_ in unpack(row.changes):
-                dated[str(changes[id_].paper.id)] = read_moment(row.matched_at)
+                dated[str(found[id_].paper.id)] = read_moment(row.matched_at)
         return dated
 
 

@@ -33,14 +33,10 @@ from digest.plan.slots import next_due
 from digest.poll import novelty, record
 from digest.serve.schedule import Jobs
 from digest.site import Site
-from digest.store import outbox
-from digest.store.attempts import begin_sending, claim_unknown, mark_sent
-from digest.store.changes import load_changes_after
-from digest.store.matches import load_due_slots, load_pending_matches, set_matched_mark
-from digest.store.papers import MATCHED, load_mark
+from digest.store import attempts, changes, matches, outbox, papers, subscriptions
+from digest.store.papers import MATCHED
 from digest.store.schema import deliveries
 from digest.store.schema import papers as papers_table
-from digest.store.subscriptions import load_subscriptions, set_next_due
 
 _WINDOW = 30.0
 _ADVANCED = 10_000
@@ -93,15 +89,15 @@ def _move_mark_first() -> Iterator[None]:
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         with site.store.begin() as conn:
-            mark = load_mark(conn, MATCHED)
-            found = load_changes_after(conn, mark, BATCH)
+            mark = papers.load_mark(conn, MATCHED)
+            found = changes.load_after(conn, mark, BATCH)
             if not found:
                 return False
-            set_matched_mark(conn, found[-1].id, expected=mark)
+            matches.set_matched_mark(conn, found[-1].id, expected=mark)
         between()
         with (
-            patch("digest.match.step.load_mark", lambda *_, **__: mark),
-            patch("digest.match.step.set_matched_mark", lambda *_, **__: None),
+            patch("digest.store.papers.load_mark", lambda *_, **__: mark),
+            patch("digest.store.matches.set_matched_mark", lambda *_, **__: None),
         ):
             return original(site, report)
 
@@ -122,7 +118,7 @@ def _move_mark_last() -> Iterator[None]:
             moves.append((to, expected))
 
         if not moves:
-            with patch("digest.match.step.set_matched_mark", note):
+            with patch("digest.store.matches.set_matched_mark", note):
                 match_batch(site, report)
         return False
 
@@ -138,7 +134,7 @@ def _move_mark_last() -> Iterator[None]:
         ):  # a death before the digest is frozen would double nothing
             between()
             with jobs._site.store.begin() as conn:
-                set_matched_mark(conn, moves[0][0], expected=moves[0][1])
+                matches.set_matched_mark(conn, moves[0][0], expected=moves[0][1])
             moves.clear()
             planned.clear()
 
@@ -154,7 +150,7 @@ def _move_mark_last() -> Iterator[None]:
 def _move_mark_after_matching() -> Iterator[None]:
     """Do the same within one pass, where nothing is delivered in between."""
     original = _match_batch
-    move = set_matched_mark
+    move = matches.set_matched_mark
 
     def match_batch(site: Site, report: MatchReport) -> bool:
         moves: list[tuple[int, int]] = []
@@ -162,7 +158,7 @@ def _move_mark_after_matching() -> Iterator[None]:
         def note(_: object, to: int, *, expected: int) -> None:
             moves.append((to, expected))
 
-        with patch("digest.match.step.set_matched_mark", note):
+        with patch("digest.store.matches.set_matched_mark", note):
             has_matched = original(site, report)
         between()
         for to, expected in moves:
@@ -202,16 +198,16 @@ def _miss_late_papers() -> Iterator[None]:
 
 @contextmanager
 def _mark_before_sending() -> Iterator[None]:
-    begin = begin_sending
+    begin = attempts.begin
 
     def begin_and_mark(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
         state = begin(conn, delivery, message, now, **options)
         if state is DeliveryState.SENDING:
-            mark_sent(conn, delivery, Receipt("planted"), now)
+            attempts.mark_sent(conn, delivery, Receipt("planted"), now)
         return state
 
     with (
-        patch("digest.deliver.step.begin_sending", begin_and_mark),
+        patch("digest.store.attempts.begin", begin_and_mark),
         patch.object(SmtpTransport, "send", _expose(SmtpTransport.send)),
         patch.object(SlackTransport, "send", _expose(SlackTransport.send)),
     ):
@@ -229,7 +225,7 @@ def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
 @contextmanager
 def _number_keys() -> Iterator[None]:
     render = step._render
-    take = claim_unknown
+    take = attempts.claim_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
         keys = [_key_of(delivery, attempt) for attempt in range(delivery.attempts + 1)]
@@ -249,7 +245,7 @@ def _number_keys() -> Iterator[None]:
 
     with (
         patch.object(step, "_render", render_numbered),
-        patch("digest.deliver.dispatch.claim_unknown", take_rewritten),
+        patch("digest.store.attempts.claim_unknown", take_rewritten),
     ):
         yield
 
@@ -282,8 +278,8 @@ def _advance_first() -> Iterator[None]:
     def begin_drafts(site: Site) -> Drafts:
         now = site.clock.now()
         with site.store.read() as conn:
-            come = [turn.id for turn in load_due_slots(conn, now, _ADVANCED)]
-            dues = load_subscriptions(conn, come)
+            come = [turn.id for turn in matches.load_due_slots(conn, now, _ADVANCED)]
+            dues = subscriptions.load(conn, come)
         waiting = [
             due
             for due in dues
@@ -292,11 +288,11 @@ def _advance_first() -> Iterator[None]:
         if waiting:
             with site.store.begin() as conn:
                 for due in waiting:
-                    set_next_due(conn, due.id, next_due(due.subscription, now))
+                    subscriptions.set_next_due(conn, due.id, next_due(due.subscription, now))
             between()
             with site.store.begin() as conn:
                 for due in waiting:
-                    set_next_due(conn, due.id, due.next_due_at)
+                    subscriptions.set_next_due(conn, due.id, due.next_due_at)
         return Drafts(site)
 
     with patch("digest.plan.step.Drafts", begin_drafts):
@@ -305,7 +301,7 @@ def _advance_first() -> Iterator[None]:
 
 def _load_waiting(site: Site, subscription_id: int) -> bool:
     with site.store.read() as conn:
-        return bool(load_pending_matches(conn, subscription_id))
+        return bool(matches.load_pending(conn, subscription_id))
 
 
 @contextmanager

@@ -21,10 +21,8 @@ from sqlalchemy import (
 
 from digest.model.messages import DeliveryState, Receipt
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.attempts import begin_sending, mark_sent, mark_unsent
+from digest.store import Store, attempts, outbox
 from digest.store.dialect import Moment, Sayings, metadata
-from digest.store.outbox import claim_deliveries
 from digest.store.schema import marks
 from tests.contract.store.made import MAIL, MORNING, NOW, SLACK, make_message, store_digest
 
@@ -33,11 +31,11 @@ def fill(store: Store) -> None:
     """Store two digests, one mail of them sent and one in doubt, and whatever else there is."""
     store_digest(store, MAIL, SLACK, parts=2)
     with store.begin() as conn:
-        first, second = claim_deliveries(conn, owner="worker", limit=2, now=MORNING)
+        first, second = outbox.claim(conn, owner="worker", limit=2, now=MORNING)
         for delivery in (first, second):
-            begin_sending(conn, delivery, make_message("Grüße"), MORNING)
-        mark_sent(conn, first, Receipt("remote"), MORNING)
-        mark_unsent(
+            attempts.begin(conn, delivery, make_message("Grüße"), MORNING)
+        attempts.mark_sent(conn, first, Receipt("remote"), MORNING)
+        attempts.mark_unsent(
             conn,
             second,
             DeliveryState.UNKNOWN,

@@ -29,15 +29,11 @@ from digest.model.messages import (
 )
 from digest.model.papers import ArxivId, Author, Field, Paper, Reason, Span
 from digest.model.subscriptions import FILE, Subscription
-from digest.store import Store
-from digest.store.changes import save_changes
-from digest.store.digests import DigestDraft, save_digests
-from digest.store.matches import begin_match_run, save_matches
-from digest.store.papers import STORED, load_known, load_mark
-from digest.store.queries import sync_queries
+from digest.store import Store, changes, digests, matches, papers, queries, subscribers
+from digest.store.digests import DigestDraft
+from digest.store.papers import STORED
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as subscriptions_table
-from digest.store.subscribers import confirm_by_operator
 from digest.store.sync import sync_subscriptions
 
 NOW = datetime(2026, 11, 19, 8, 0, tzinfo=UTC)
@@ -76,7 +72,7 @@ def make_paper(
 
 def store_papers(
     store: Store,
-    papers: Sequence[Paper],
+    given: Sequence[Paper],
     *,
     kind: Kind = Kind.NEW,
     run_id: int = 1,
@@ -84,14 +80,14 @@ def store_papers(
 ) -> tuple[StoredChange, ...]:
     """Store papers as changes of one kind, whatever was known of them before."""
     with store.begin() as conn:
-        ids = [paper.id for paper in papers]
-        known = load_known(conn, ids)
-        changes = []
-        for paper in papers:
+        ids = [paper.id for paper in given]
+        known = papers.load_known(conn, ids)
+        found = []
+        for paper in given:
             before = known.get(paper.id)
             changed_fields = ("title",) if before else ()
-            changes.append(Change(kind, paper, before, changed_fields))
-        return save_changes(conn, changes, content_hash, run_id=run_id, at=at)
+            found.append(Change(kind, paper, before, changed_fields))
+        return changes.save(conn, found, content_hash, run_id=run_id, at=at)
 
 
 def make_subscription(
@@ -141,12 +137,14 @@ def subscribe(store: Store, *wanted: Subscription, at: datetime = NOW) -> dict[s
             text = f"all:{name}"
             texts[name] = (text, text, "")
     with store.begin() as conn:
-        sync_queries(conn, texts, FILE, at)
+        queries.sync(conn, texts, FILE, at)
         sync_subscriptions(conn, wanted, FILE, at, AlwaysDue(at + DAY))
         for subscription in wanted:
             for destination in subscription.destinations:
                 if destination.kind is DestinationKind.MAIL:
-                    confirm_by_operator(conn, destination.address, subscription.name, at)
+                    subscribers.confirm_by_operator(
+                        conn, destination.address, subscription.name, at
+                    )
         names_and_ids = select(subscriptions_table.c.name, subscriptions_table.c.id)
         rows = conn.execute(names_and_ids)
         return {row.name: row.id for row in rows}
@@ -166,10 +164,10 @@ def store_match(
     before_first = min(ids) - 1
     last = max(ids)
     with store.begin() as conn:
-        run_id = begin_match_run(
+        run_id = matches.begin_run(
             conn, from_change=before_first, to_change=last, at=at, occasion="poll"
         )
-        save_matches(conn, run_id, chosen, at=at, occasion=occasion)
+        matches.save(conn, run_id, chosen, at=at, occasion=occasion)
         return run_id
 
 
@@ -288,7 +286,7 @@ def recording(store: Store) -> Iterator[list[str]]:
 def next_number(store: Store) -> int:
     """Return the number of a paper that is not stored yet."""
     with store.read() as conn:
-        return load_mark(conn, STORED) + 1
+        return papers.load_mark(conn, STORED) + 1
 
 
 def make_message(text: str = "From: digest@example.org\r\n\r\nHello") -> Message:
@@ -307,7 +305,7 @@ def save_digest(
 ) -> int | None:
     """Freeze one digest; return its number, None where its slot was taken."""
     draft = DigestDraft(subscription_id, digest, plans, consumed)
-    numbers = save_digests(conn, [draft], at=at)
+    numbers = digests.save(conn, [draft], at=at)
     return numbers.get(subscription_id)
 
 

@@ -10,26 +10,9 @@ from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.alarms import (
-    CLAIM,
-    Alarm,
-    AlarmName,
-    Overdue,
-    StoredAlarm,
-    claim_alarms,
-    keep_alarms,
-    load_failed_deliveries,
-    load_held_deliveries,
-    load_overdue_deliveries,
-    load_overdue_digests,
-    load_stored_alarms,
-    mark_notified,
-)
-from digest.store.attempts import mark_unsent
-from digest.store.outbox import claim_deliveries, load_open_outbox
+from digest.store import Store, alarms, attempts, outbox, subscribers
+from digest.store.alarms import CLAIM, Alarm, AlarmName, Overdue, StoredAlarm
 from digest.store.schema import deliveries, subscriptions
-from digest.store.subscribers import save_unsubscription
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -54,8 +37,8 @@ STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
     """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        keep_alarms(conn, found, at)
-        return claim_alarms(conn, found, at)
+        alarms.keep(conn, found, at)
+        return alarms.claim(conn, found, at)
 
 
 def report(store: Store, *found: Alarm, at: datetime) -> list[str]:
@@ -63,7 +46,7 @@ def report(store: Store, *found: Alarm, at: datetime) -> list[str]:
     claimed = keep(store, *found, at=at)
     with store.begin() as conn:
         for alarm in claimed:
-            mark_notified(conn, alarm, at)
+            alarms.mark_notified(conn, alarm, at)
     return [write_name(alarm) for alarm in claimed]
 
 
@@ -77,7 +60,7 @@ def test_an_alarm_is_reported_once_and_once_more_when_it_is_over(store: Store) -
     assert report(store, STUCK, at=NOW + 4 * DAY) == ["announcement over"]
     assert report(store, STUCK, at=NOW + 5 * DAY) == []
     with store.read() as conn:
-        (stored,) = load_stored_alarms(conn)
+        (stored,) = alarms.load_stored(conn)
     assert stored.name == "outbox"
 
 
@@ -97,8 +80,8 @@ def test_what_comes_back_before_its_end_was_reported_goes_on(store: Store) -> No
     (over,) = keep(store, at=NOW + MINUTE)
     assert keep(store, LATE, at=NOW + HOUR) == []
     with store.begin() as conn:
-        mark_notified(conn, over, NOW + HOUR)
-        (stored,) = load_stored_alarms(conn)
+        alarms.mark_notified(conn, over, NOW + HOUR)
+        (stored,) = alarms.load_stored(conn)
     assert stored.since == NOW
 
 
@@ -118,8 +101,8 @@ def test_messages_that_fail_later_are_reported_after_an_hour_and_their_end_is_no
 
 def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
     with store.read() as conn:
-        assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW) is None
+        assert alarms.load_overdue_deliveries(conn, NOW) is None
+        assert alarms.load_failed_deliveries(conn, NOW) is None
     store_digest(store, SLACK, parts=4)
     in_order = select(deliveries.c.id).order_by(deliveries.c.id)
     with store.begin() as conn:
@@ -134,11 +117,11 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
             delivery = update(deliveries).where(deliveries.c.id == ids[number])
             conn.execute(delivery.values(values))
         ready, held, _, dead = ids
-        overdue = load_overdue_deliveries(conn, NOW + MINUTE)
-        failed = load_failed_deliveries(conn, NOW - HOUR)
-        waiting = load_held_deliveries(conn)
-        assert load_overdue_deliveries(conn, NOW) is None
-        assert load_failed_deliveries(conn, NOW) is None
+        overdue = alarms.load_overdue_deliveries(conn, NOW + MINUTE)
+        failed = alarms.load_failed_deliveries(conn, NOW - HOUR)
+        waiting = alarms.load_held_deliveries(conn)
+        assert alarms.load_overdue_deliveries(conn, NOW) is None
+        assert alarms.load_failed_deliveries(conn, NOW) is None
     place = str(SLACK)
     assert overdue == Overdue(1, place, NOW, ready)
     assert failed == Overdue(1, place, NOW, dead, Said.plain("reason 3"))
@@ -148,13 +131,15 @@ def test_unfinished_and_failed_deliveries_are_found(store: Store) -> None:
 def test_parts_behind_one_that_is_held_are_reported_with_it_alone(store: Store) -> None:
     store_digest(store, SLACK, parts=3)
     with store.begin() as conn:
-        (first,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        assert mark_unsent(conn, first, DeliveryState.HELD, Said.plain("no token"), MORNING)
+        (first,) = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        assert attempts.mark_unsent(
+            conn, first, DeliveryState.HELD, Said.plain("no token"), MORNING
+        )
     with store.read() as conn:
-        assert load_overdue_deliveries(conn, MORNING + HOUR) is None
-        assert load_open_outbox(conn, MORNING + HOUR).oldest_due is None
-        held = load_held_deliveries(conn)
-        assert load_failed_deliveries(conn, MORNING - HOUR) is None
+        assert alarms.load_overdue_deliveries(conn, MORNING + HOUR) is None
+        assert outbox.load_open(conn, MORNING + HOUR).oldest_due is None
+        held = alarms.load_held_deliveries(conn)
+        assert alarms.load_failed_deliveries(conn, MORNING - HOUR) is None
     assert held is not None
     assert held.number == 1
     assert held.delivery == first.id
@@ -165,13 +150,13 @@ def test_only_turns_by_the_clock_of_active_subscriptions_can_be_overdue(store: S
     with store.begin() as conn:
         due = {"next_due_at": NOW, "cadence": "daily at 09:00 UTC"}
         conn.execute(update(subscriptions).values(due))
-        overdue = load_overdue_digests(conn, NOW + MINUTE)
+        overdue = alarms.load_overdue_digests(conn, NOW + MINUTE)
         assert overdue is not None
         assert overdue.due_at == NOW
-        assert load_overdue_digests(conn, NOW) is None
+        assert alarms.load_overdue_digests(conn, NOW) is None
         for change in ({"cadence": "on announcement"}, due | {"state": "paused"}):
             conn.execute(update(subscriptions).values(change))
-            assert load_overdue_digests(conn, NOW + MINUTE) is None
+            assert alarms.load_overdue_digests(conn, NOW + MINUTE) is None
 
 
 EVENING = datetime(2026, 11, 19, 1, 0, tzinfo=UTC)
@@ -200,7 +185,7 @@ def announce(
 
 def find_overdue(store: Store, before: datetime) -> Overdue | None:
     with store.read() as conn:
-        return load_overdue_digests(conn, before)
+        return alarms.load_overdue_digests(conn, before)
 
 
 def test_papers_on_announcement_are_overdue_once_their_announcement_no_longer_holds_them_back(
@@ -247,7 +232,7 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
     of_team = update(subscriptions).where(subscriptions.c.id == id_)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING))
-        save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
         conn.execute(of_team.values(next_due_at=EVENING))
     assert find_overdue(store, later) is None
 
@@ -260,8 +245,8 @@ def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_muc
     patient = make_subscription("patient", cadence=until_noon)
     subscribe(store, patient, make_subscription("usual"))
     with store.read() as conn:
-        early = load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
-        late = load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
+        early = alarms.load_overdue_digests(conn, NOW + DAY + 2 * HOUR)
+        late = alarms.load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
     assert (early.number, early.named) == (1, "usual")

@@ -7,16 +7,8 @@ from datetime import date, timedelta
 import pytest
 
 from digest.model.announcements import Kind
-from digest.store import Store
-from digest.store.changes import load_cross_lists
-from digest.store.papers import (
-    StoredSpan,
-    assign_announcements,
-    load_announced,
-    load_stored_span,
-    load_submitted,
-)
-from digest.store.runs import finish_run, move_cursor, start_run
+from digest.store import Store, changes, papers, runs
+from digest.store.papers import StoredSpan
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
 TUESDAY = date(2026, 11, 17)
@@ -25,23 +17,25 @@ TUESDAY = date(2026, 11, 17)
 def harvest(store: Store, *, outcome: str = "complete", since: date = TUESDAY) -> None:
     """Note a first harvest that looked back to a day."""
     with store.begin() as conn:
-        run_id = start_run(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
-        finish_run(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
+        run_id = runs.start(conn, source="harvest", at=NOW, window_from=since, is_bootstrap=True)
+        runs.finish(conn, run_id, outcome=outcome, at=NOW, pages=1, papers=1, new=0, changed=0)
         if outcome == "complete":
-            move_cursor(conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2))
+            runs.move_cursor(
+                conn, source="harvest", run_id=run_id, started_at=NOW, mark=(202611, 2)
+            )
 
 
 def test_without_a_harvest_nothing_is_known_to_be_whole(store: Store) -> None:
     store_papers(store, [make_paper()])
     with store.read() as conn:
-        assert load_stored_span(conn) is None
+        assert papers.load_stored_span(conn) is None
 
 
 def test_a_harvest_that_failed_reaches_nowhere(store: Store) -> None:
     store_papers(store, [make_paper()])
     harvest(store, outcome="failed")
     with store.read() as conn:
-        assert load_stored_span(conn) is None
+        assert papers.load_stored_span(conn) is None
 
 
 def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: Store) -> None:
@@ -49,7 +43,7 @@ def test_everything_is_stored_from_the_day_the_first_harvest_asked_from(store: S
     harvest(store, outcome="failed", since=date(2026, 1, 1))
     harvest(store)
     with store.read() as conn:
-        assert load_stored_span(conn) == StoredSpan(TUESDAY, NOW)
+        assert papers.load_stored_span(conn) == StoredSpan(TUESDAY, NOW)
 
 
 def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None:
@@ -58,7 +52,7 @@ def test_papers_are_found_by_submission_both_ends_included(store: Store) -> None
     too_late = make_paper(3, published=NOW + timedelta(seconds=1))
     store_papers(store, [at_start, at_end, too_late])
     with store.read() as conn:
-        numbers = [paper.id.number for paper in load_submitted(conn, NOW - DAY, NOW)]
+        numbers = [paper.id.number for paper in papers.load_submitted(conn, NOW - DAY, NOW)]
     assert numbers == [1, 2]
 
 
@@ -68,7 +62,7 @@ def test_papers_are_read_in_batches_to_the_last(
     monkeypatch.setattr("digest.store.papers._BATCH", 3)
     store_papers(store, [make_paper(number) for number in range(1, 11)])
     with store.read() as conn:
-        found = load_submitted(conn, NOW - 9 * DAY, NOW)
+        found = papers.load_submitted(conn, NOW - 9 * DAY, NOW)
         assert [paper.id.number for paper in found] == list(range(1, 11))
 
 
@@ -82,10 +76,10 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
     days = {stored[0].paper_key: TUESDAY, stored[1].paper_key: TUESDAY - DAY}
     since = NOW - 2 * DAY
     with store.begin() as conn:
-        assign_announcements(conn, days)
-        rows = load_announced(conn, TUESDAY, since)
+        papers.assign_announcements(conn, days)
+        rows = papers.load_announced(conn, TUESDAY, since)
         found = [(key, day, paper.id.number) for key, day, paper in rows]
-        rows = load_announced(conn, TUESDAY, since, with_held_back=True)
+        rows = papers.load_announced(conn, TUESDAY, since, with_held_back=True)
         all_found = [(key, day, paper.id.number) for key, day, paper in rows]
     assert found == [(stored[0].text_key, TUESDAY, 1), (stored[2].text_key, None, 3)]
     assert all_found == [*found, (stored[3].text_key, None, 4)]
@@ -94,8 +88,8 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
 def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None:
     store_papers(store, [make_paper(number) for number in (1, 2, 3)])
     with store.begin() as conn:
-        first_run = start_run(conn, source="harvest", at=NOW)
-        second_run = start_run(conn, source="harvest", at=NOW + DAY)
+        first_run = runs.start(conn, source="harvest", at=NOW)
+        second_run = runs.start(conn, source="harvest", at=NOW + DAY)
     crossed = ("cs.PF", "cs.DC", "cs.OS")
     for number, run_id in ((1, first_run), (2, second_run)):
         paper = make_paper(number, categories=crossed)
@@ -103,7 +97,7 @@ def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None
     edited = make_paper(3, title="Another")
     store_papers(store, [edited], kind=Kind.METADATA, run_id=second_run, at=NOW)
     with store.read() as conn:
-        (change,) = load_cross_lists(conn, NOW)
-        assert load_cross_lists(conn, NOW + DAY) == []
+        (change,) = changes.load_cross_lists(conn, NOW)
+        assert changes.load_cross_lists(conn, NOW + DAY) == []
     assert change.paper.id.number == 2
     assert change.previous == make_paper(2)

@@ -12,10 +12,8 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryState, Receipt
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.attempts import begin_sending, mark_sent, mark_unsent
-from digest.store.outbox import claim_deliveries, has_deliveries, load_open_outbox, renew_claims
-from digest.store.subscribers import REFUSED, load_last_refusals, load_refused, save_unsubscription
+from digest.store import Store, attempts, outbox, subscribers
+from digest.store.subscribers import REFUSED
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for number in range(6)]
@@ -23,20 +21,23 @@ READERS = [Destination(DestinationKind.MAIL, f"reader{number}@example.org") for 
 
 def claim(store: Store) -> list[Delivery]:
     with store.begin() as conn:
-        return claim_deliveries(conn, owner="me", limit=100, now=MORNING)
+        return outbox.claim(conn, owner="me", limit=100, now=MORNING)
 
 
 def begin(store: Store, claimed: list[Delivery]) -> list[DeliveryState]:
     with store.begin() as conn:
         return [
-            begin_sending(conn, delivery, make_message(str(delivery.destination)), MORNING)
+            attempts.begin(conn, delivery, make_message(str(delivery.destination)), MORNING)
             for delivery in claimed
         ]
 
 
 def mark(store: Store, claimed: list[Delivery]) -> list[bool]:
     with store.begin() as conn:
-        return [mark_sent(conn, one, Receipt(f"ok {one.id}", "taken"), MORNING) for one in claimed]
+        return [
+            attempts.mark_sent(conn, one, Receipt(f"ok {one.id}", "taken"), MORNING)
+            for one in claimed
+        ]
 
 
 def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(store: Store) -> None:
@@ -51,7 +52,7 @@ def test_marks_and_signs_of_life_of_the_same_claims_never_wait_for_each_other(st
         try:
             for _ in range(20):
                 with store.begin() as conn:
-                    renew_claims(
+                    outbox.renew_claims(
                         conn, [(delivery.id, delivery.token) for delivery in claimed[::-1]]
                     )
         except Exception as error:  # noqa: BLE001 - whatever a thread raises must fail the test
@@ -91,8 +92,8 @@ def test_what_is_claimed_begun_and_marked_is_found_without_a_look_at_all_that_wa
         begin(store, claimed)
         assert all(mark(store, claimed))
         with store.read() as conn:
-            load_open_outbox(conn, MORNING)
-            has_deliveries(conn, MORNING)
+            outbox.load_open(conn, MORNING)
+            outbox.has_deliveries(conn, MORNING)
     finally:
         event.remove(store.engine, "before_cursor_execute", explain)
     assert any(plan.startswith("SEARCH deliveries USING INTEGER PRIMARY KEY") for plan in plans)
@@ -110,9 +111,11 @@ def test_what_an_address_was_refused_for_is_known_and_who_is_left_out_for_it(sto
     begin(store, claimed)
     with store.begin() as conn:
         for one in claimed:
-            assert mark_unsent(
+            assert attempts.mark_unsent(
                 conn, one, DeliveryState.DEAD, Said.plain("no"), MORNING, refusal=Refusal.READER
             )
-        assert load_last_refusals(conn, claimed[0].id, 3) == ("team", [Refusal.READER])
-        save_unsubscription(conn, claimed[0].destination, "team", how=REFUSED, at=MORNING)
-        assert load_refused(conn) == [("team", claimed[0].destination)]
+        assert subscribers.load_last_refusals(conn, claimed[0].id, 3) == ("team", [Refusal.READER])
+        subscribers.save_unsubscription(
+            conn, claimed[0].destination, "team", how=REFUSED, at=MORNING
+        )
+        assert subscribers.load_refused(conn) == [("team", claimed[0].destination)]

@@ -12,16 +12,8 @@ import pytest
 from sqlalchemy import Connection, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
-from digest.store import Store, engine, lock_worker, open_store
-from digest.store.backups import (
-    RestoreReport,
-    back_up,
-    default_backup,
-    load_sent_until,
-    prune_backups,
-    restore_backup,
-    set_sent_until,
-)
+from digest.store import Store, backups, engine, lock_worker, open_store
+from digest.store.backups import RestoreReport
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
@@ -57,7 +49,7 @@ def here(filled: bytes, tmp_path: Path) -> Path:
 def backup(here: Path) -> Path:
     store = open_store(f"sqlite:///{here}")
     path = here.parent / "backup.db"
-    back_up(store, path, quiet)
+    backups.back_up(store, path, quiet)
     store.close()
     return path
 
@@ -68,18 +60,18 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def restore(url: str, backup: Path) -> RestoreReport:
-    return restore_backup(url, backup, LATER, quiet, settle=lambda _conn: None)
+    return backups.restore(url, backup, LATER, quiet, settle=lambda _conn: None)
 
 
 def sent_until(path: Path) -> datetime | None:
     with closing(open_store(f"sqlite:///{path}")) as store, store.read() as conn:
-        return load_sent_until(conn)
+        return backups.load_sent_until(conn)
 
 
 def test_a_backup_holds_every_row_and_is_its_owners_alone(here: Path, tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{here}")
     path = tmp_path / "backups" / "backup.db"
-    counted = back_up(store, path, quiet)
+    counted = backups.back_up(store, path, quiet)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [*path.parent.iterdir()] == [path], "one file, and nothing unfinished beside it"
     store.close()
@@ -112,7 +104,7 @@ def test_a_backup_is_one_state_while_others_go_on_writing_and_none_of_them_fails
         counts = []
         for number in range(3):
             before = len(written)
-            counted = back_up(store, here.parent / f"{number}.db", quiet)
+            counted = backups.back_up(store, here.parent / f"{number}.db", quiet)
             assert len(written) > before, "the writer went on"
             counts.append(counted["papers"])
             assert counted["papers"] % 5 == 2, "never half of what was written together"
@@ -128,10 +120,10 @@ def test_a_file_that_is_there_is_written_over_on_demand_only(here: Path, backup:
     store = open_store(f"sqlite:///{here}")
     before = backup.read_bytes()
     with pytest.raises(StoreError, match="exists already") as caught:
-        back_up(store, backup, quiet)
+        backups.back_up(store, backup, quiet)
     assert "--force" in caught.value.hint
     assert backup.read_bytes() == before
-    back_up(store, backup, quiet, replace=True)
+    backups.back_up(store, backup, quiet, replace=True)
     store.close()
     assert rows(backup) == rows(here)
 
@@ -141,18 +133,20 @@ def test_what_is_not_sound_is_no_backup(here: Path) -> None:
     with store.begin() as conn:
         conn.execute(update(marks).where(marks.c.name == "matched").values(value=99))
     with pytest.raises(StoreError, match="is damaged: nothing is matched that is not stored"):
-        back_up(store, here.parent / "new" / "backup.db", quiet)
+        backups.back_up(store, here.parent / "new" / "backup.db", quiet)
     store.close()
     assert not [*(here.parent / "new").iterdir()]
 
 
 def test_only_the_newest_backups_are_kept_and_nothing_else_is_touched(tmp_path: Path) -> None:
-    made = [default_backup(tmp_path, MORNING + timedelta(days=number)) for number in range(4)]
+    made = [
+        backups.default_backup(tmp_path, MORNING + timedelta(days=number)) for number in range(4)
+    ]
     for path in (*made, tmp_path / "mine.db"):
         path.touch()
-    assert prune_backups(tmp_path, 2) == tuple(made[:2])
+    assert backups.prune(tmp_path, 2) == tuple(made[:2])
     assert sorted(tmp_path.iterdir()) == [*made[2:], tmp_path / "mine.db"]
-    assert prune_backups(tmp_path, 2) == ()
+    assert backups.prune(tmp_path, 2) == ()
 
 
 def test_a_backup_comes_into_the_place_of_the_database_which_is_kept_beside_it(
@@ -249,10 +243,10 @@ def test_what_was_sent_since_is_settled_before_the_backup_is_in_place(
     before = here.read_bytes()
 
     def settle(conn: Connection) -> None:
-        set_sent_until(conn, MORNING)
+        backups.set_sent_until(conn, MORNING)
         assert here.read_bytes() == before
 
-    restore_backup(f"sqlite:///{here}", backup, LATER, quiet, settle=settle)
+    backups.restore(f"sqlite:///{here}", backup, LATER, quiet, settle=settle)
     assert (sent_until(here), sent_until(backup)) == (MORNING, None)
 
 
@@ -274,7 +268,7 @@ def test_postgresql_has_backups_of_its_own(
 ) -> None:
     store = emptied_postgresql()
     with pytest.raises(UsageError, match="has its own backups") as caught:
-        back_up(store, backup.with_name("other.db"), quiet)
+        backups.back_up(store, backup.with_name("other.db"), quiet)
     assert "pg_dump --format=custom" in caught.value.hint
     assert "***" not in caught.value.hint, "pg_dump would take it for the password"
     with pytest.raises(UsageError, match="has its own backups") as caught:
@@ -287,6 +281,6 @@ def test_what_can_not_be_written_says_so(here: Path) -> None:
     folder = here.parent / "file"
     folder.touch()
     with pytest.raises(StoreError, match="can't be written") as caught:
-        back_up(store, folder / "backup.db", quiet)
+        backups.back_up(store, folder / "backup.db", quiet)
     assert "folder is writable" in caught.value.hint
     store.close()

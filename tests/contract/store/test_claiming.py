@@ -8,17 +8,10 @@ from sqlalchemy import func, select
 from digest.model.clock import SystemClock
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.messages import Delivery, DeliveryState, Receipt
-from digest.store import Store
-from digest.store.attempts import begin_sending, claim_unknown, mark_sent
-from digest.store.outbox import (
-    claim_deliveries,
-    next_claimable_at,
-    release_claim,
-    release_claims,
-    renew_claims,
-)
+from digest.store import Store, outbox, subscribers
+from digest.store.attempts import begin as begin_sending
+from digest.store.attempts import claim_unknown, mark_sent
 from digest.store.schema import attempts, deliveries
-from digest.store.subscribers import block_destination, load_known_address, remember_address
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, store_digest
 from tests.threads import do_together
 
@@ -28,7 +21,7 @@ OTHER = Destination(DestinationKind.MAIL, "other@example.org")
 
 def claim(store: Store, limit: int = 10, owner: str = "me", lease: float = 60.0) -> list[Delivery]:
     with store.begin() as conn:
-        return claim_deliveries(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
+        return outbox.claim(conn, owner=owner, limit=limit, now=MORNING, lease_seconds=lease)
 
 
 def send(store: Store, delivery: Delivery, remote_id: str = "ok-1") -> None:
@@ -46,7 +39,7 @@ def state_of(store: Store, delivery_id: int) -> str:
 
 def next_at(store: Store) -> timedelta | None:
     with store.read() as conn:
-        moment = next_claimable_at(conn, MORNING)
+        moment = outbox.next_claimable_at(conn, MORNING)
     return None if moment is None else moment - MORNING
 
 
@@ -72,7 +65,7 @@ def test_nothing_is_claimed_before_its_time(store: Store) -> None:
     assert claim(store) == []
     assert next_at(store) == MINUTE
     with store.begin() as conn:
-        claimed = claim_deliveries(conn, owner="me", limit=1, now=MORNING + MINUTE)
+        claimed = outbox.claim(conn, owner="me", limit=1, now=MORNING + MINUTE)
     assert len(claimed) == 1
     assert next_at(store) is None
 
@@ -123,14 +116,14 @@ def test_a_mailbox_may_get_several_at_once(store: Store) -> None:
 def test_a_destination_that_wants_a_pause_gets_one(store: Store) -> None:
     store_digest(store, SLACK, MAIL)
     with store.begin() as conn:
-        block_destination(conn, SLACK, MORNING)
+        subscribers.block_destination(conn, SLACK, MORNING)
         in_japan = (MORNING + 2 * MINUTE).astimezone(timezone(timedelta(hours=9)))
-        block_destination(conn, SLACK, in_japan)
-        block_destination(conn, SLACK, MORNING + MINUTE)
+        subscribers.block_destination(conn, SLACK, in_japan)
+        subscribers.block_destination(conn, SLACK, MORNING + MINUTE)
     assert [delivery.destination for delivery in claim(store)] == [MAIL]
     assert next_at(store) == 2 * MINUTE
     with store.begin() as conn:
-        (delivery,) = claim_deliveries(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
+        (delivery,) = outbox.claim(conn, owner="me", limit=9, now=MORNING + 2 * MINUTE)
     assert delivery.destination == SLACK
 
 
@@ -140,11 +133,11 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
     later = MORNING + 3 * MINUTE
     with store.begin() as conn:
         for destination, wait in ((MAIL, 3), (SLACK, 2), (hook, 1)):
-            block_destination(conn, destination, MORNING + wait * MINUTE)
-        assert next_claimable_at(conn, MORNING) == MORNING + MINUTE
+            subscribers.block_destination(conn, destination, MORNING + wait * MINUTE)
+        assert outbox.next_claimable_at(conn, MORNING) == MORNING + MINUTE
         waits = {}
         for kind in DestinationKind:
-            at = next_claimable_at(conn, MORNING, kinds=[kind])
+            at = outbox.next_claimable_at(conn, MORNING, kinds=[kind])
             if at is not None:
                 waits[kind] = at - MORNING
         assert waits == {
@@ -152,12 +145,10 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
             DestinationKind.SLACK: 2 * MINUTE,
             DestinationKind.SLACK_WEBHOOK: MINUTE,
         }
-        assert next_claimable_at(conn, MORNING, kinds=()) is None
-        assert claim_deliveries(conn, owner="me", limit=9, now=later, kinds=()) == []
-        (post,) = claim_deliveries(
-            conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK]
-        )
-        rest = claim_deliveries(
+        assert outbox.next_claimable_at(conn, MORNING, kinds=()) is None
+        assert outbox.claim(conn, owner="me", limit=9, now=later, kinds=()) == []
+        (post,) = outbox.claim(conn, owner="me", limit=9, now=later, kinds=[DestinationKind.SLACK])
+        rest = outbox.claim(
             conn,
             owner="me",
             limit=9,
@@ -171,10 +162,10 @@ def test_a_claim_may_ask_for_some_ways_out_only(store: Store) -> None:
 def test_an_address_once_resolved_comes_with_later_claims(store: Store) -> None:
     store_digest(store, SLACK)
     with store.begin() as conn:
-        remember_address(conn, SLACK, "C0FFEE")
-        block_destination(conn, SLACK, MORNING)
-        assert load_known_address(conn, SLACK) == "C0FFEE"
-        assert load_known_address(conn, MAIL) == ""
+        subscribers.remember_address(conn, SLACK, "C0FFEE")
+        subscribers.block_destination(conn, SLACK, MORNING)
+        assert subscribers.load_known_address(conn, SLACK) == "C0FFEE"
+        assert subscribers.load_known_address(conn, MAIL) == ""
     (delivery,) = claim(store)
     assert delivery.remote_address == "C0FFEE"
 
@@ -185,13 +176,13 @@ def test_a_claim_given_back_can_be_claimed_at_once_and_the_old_one_is_worth_noth
     store_digest(store)
     (delivery,) = claim(store)
     with store.begin() as conn:
-        assert release_claim(conn, delivery)
-        assert not release_claim(conn, delivery)
+        assert outbox.release_claim(conn, delivery)
+        assert not outbox.release_claim(conn, delivery)
     (again,) = claim(store, owner="another")
     assert again.token == delivery.token + 1
     with store.begin() as conn:
         assert begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.READY
-        assert not release_claim(conn, delivery)
+        assert not outbox.release_claim(conn, delivery)
 
 
 def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: Store) -> None:
@@ -201,8 +192,8 @@ def test_a_lapsed_claim_is_ready_again_and_a_lapsed_attempt_is_unknown(store: St
         begin_sending(conn, began, make_message(), MORNING, lease_seconds=-1.0)
     with store.begin() as conn:
         waits = {DestinationKind.MAIL: MINUTE}
-        assert release_claims(conn, MORNING, only_expired=True, settle=waits) == (1, 1)
-        assert release_claims(conn, MORNING, only_expired=True) == (0, 0)
+        assert outbox.release_claims(conn, MORNING, only_expired=True, settle=waits) == (1, 1)
+        assert outbox.release_claims(conn, MORNING, only_expired=True) == (0, 0)
     assert state_of(store, idle.id) == DeliveryState.READY
     assert state_of(store, began.id) == DeliveryState.UNKNOWN
     with store.begin() as conn:
@@ -216,14 +207,14 @@ def test_a_claim_that_was_lost_is_not_renewed(store: Store) -> None:
     began, idle = claim(store)
     with store.begin() as conn:
         begin_sending(conn, began, make_message(), MORNING)
-        release_claims(conn, MORNING)
+        outbox.release_claims(conn, MORNING)
         lost = [(mine.id, mine.token) for mine in (began, idle)]
-        assert renew_claims(conn, lost) == frozenset()
-        assert renew_claims(conn, []) == frozenset()
+        assert outbox.renew_claims(conn, lost) == frozenset()
+        assert outbox.renew_claims(conn, []) == frozenset()
     (again,) = claim(store, owner="another")
     assert again.id == idle.id
     with store.begin() as conn:
-        assert renew_claims(conn, [(idle.id, idle.token)]) == frozenset()
+        assert outbox.renew_claims(conn, [(idle.id, idle.token)]) == frozenset()
 
 
 def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store) -> None:
@@ -233,7 +224,7 @@ def test_how_long_the_other_side_is_left_alone_goes_by_the_way_out(store: Store)
             begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=-1.0)
     waits = {DestinationKind.MAIL: 2 * MINUTE, DestinationKind.SLACK: MINUTE}
     with store.begin() as conn:
-        assert release_claims(conn, MORNING, only_expired=True, settle=waits) == (0, 2)
+        assert outbox.release_claims(conn, MORNING, only_expired=True, settle=waits) == (0, 2)
         assert claim_unknown(conn, MORNING) == []
         (post,) = claim_unknown(conn, MORNING + MINUTE)
         (mail,) = claim_unknown(conn, MORNING + 2 * MINUTE)
@@ -246,7 +237,7 @@ def test_a_process_that_knows_itself_alone_takes_back_everything(store: Store) -
     with store.begin() as conn:
         begin_sending(conn, began, make_message(), MORNING)
     with store.begin() as conn:
-        assert release_claims(conn, MORNING) == (1, 1)
+        assert outbox.release_claims(conn, MORNING) == (1, 1)
 
 
 def test_no_delivery_is_claimed_twice_by_workers_at_once(store: Store) -> None:

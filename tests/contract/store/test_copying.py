@@ -7,9 +7,7 @@ import pytest
 from sqlalchemy import text, update
 
 from digest.model.errors import AnotherWorker, StoreError, UsageError
-from digest.store import Store, lock_worker, open_store
-from digest.store.backups import copy_store, load_violations
-from digest.store.runs import start_run
+from digest.store import Store, backups, lock_worker, open_store, runs
 from digest.store.schema import marks
 from tests.contract.store.filled import all_rows, fill
 from tests.contract.store.made import MORNING, make_paper, store_papers
@@ -40,24 +38,24 @@ def test_every_row_of_every_table_comes_to_postgresql(filled: Store, target_url:
     with filled.read() as conn:
         before = all_rows(conn)
     assert min(map(len, before.values())) > 0, "every table takes part"
-    copied = copy_store(filled, target_url, quiet)
+    copied = backups.copy_store(filled, target_url, quiet)
     assert copied == {name: len(rows) for name, rows in before.items()}
     target = open_store(target_url)
     with target.read() as conn:
         after = all_rows(conn)
         assert after == before, "the secret among them"
-        assert load_violations(conn) == []
+        assert backups.load_violations(conn) == []
     target.close()
 
 
 def test_the_new_database_numbers_its_rows_on_from_the_old_ones(
     filled: Store, target_url: str
 ) -> None:
-    copy_store(filled, target_url, quiet)
+    backups.copy_store(filled, target_url, quiet)
     target = open_store(target_url)
     store_papers(target, [make_paper(77)])
     with target.begin() as conn:
-        run = start_run(conn, source="harvest", at=MORNING)
+        run = runs.start(conn, source="harvest", at=MORNING)
     target.close()
     assert run == 2
 
@@ -70,7 +68,7 @@ def test_a_database_that_holds_anything_is_refused_and_nothing_has_changed(
     with filled.read() as source, target.read() as conn:
         before = all_rows(source), all_rows(conn)
     with pytest.raises(StoreError, match="not empty: it holds papers, versions, changes"):
-        copy_store(filled, target_url, quiet)
+        backups.copy_store(filled, target_url, quiet)
     with filled.read() as source, target.read() as conn:
         assert (all_rows(source), all_rows(conn)) == before
     target.close()
@@ -84,7 +82,7 @@ def test_a_source_that_is_not_sound_is_refused_and_works_on(filled: Store, targe
         StoreError,
         match="what was copied is damaged: nothing is matched that is not stored: broken 1×",
     ):
-        copy_store(filled, target_url, quiet)
+        backups.copy_store(filled, target_url, quiet)
     with filled.read() as conn:
         assert all_rows(conn) == before
     target = open_store(target_url)
@@ -112,7 +110,7 @@ def test_where_the_new_database_fails_at_the_very_end_the_old_one_works_on(
     url = target.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
     try:
         with pytest.raises(Exception, match="no room"):
-            copy_store(source, url, quiet)
+            backups.copy_store(source, url, quiet)
     finally:
         with target.begin() as conn:
             conn.execute(text("DROP FUNCTION fail CASCADE"))
@@ -126,7 +124,7 @@ def test_a_database_is_not_copied_while_a_process_works_on_it(
     filled: Store, target_url: str
 ) -> None:
     with lock_worker(filled), pytest.raises(AnotherWorker):
-        copy_store(filled, target_url, quiet)
+        backups.copy_store(filled, target_url, quiet)
 
 
 def test_only_sqlite_is_copied_and_only_to_postgresql(
@@ -139,7 +137,7 @@ def test_only_sqlite_is_copied_and_only_to_postgresql(
         with pytest.raises(
             UsageError, match="only SQLite is copied, and only to PostgreSQL"
         ) as caught:
-            copy_store(source, url, quiet)
+            backups.copy_store(source, url, quiet)
         assert "pg_dump" in caught.value.hint
 
 
@@ -147,4 +145,4 @@ def test_a_database_of_another_release_is_no_target(
     filled: Store, target_url: str, tmp_path: Path
 ) -> None:
     with later_release(tmp_path / "later"), pytest.raises(StoreError, match="this release needs"):
-        copy_store(filled, target_url, quiet)
+        backups.copy_store(filled, target_url, quiet)

@@ -10,9 +10,7 @@ import pytest
 from digest.config import Config, load_config
 from digest.inspect.alarm_facts import load_alarms
 from digest.model.announcements import announcement_moment
-from digest.store import Store
-from digest.store.queries import sync_queries
-from digest.store.runs import finish_run, start_run
+from digest.store import Store, queries, runs
 
 OUT = announcement_moment(date(2026, 11, 19))
 PERF = "cat:cs.PF"
@@ -27,14 +25,14 @@ def config(tmp_path: Path) -> Config:
 def save(store: Store, hours: float, **wanted: str) -> None:
     with store.begin() as conn:
         saved = {name: (text, text, "") for name, text in wanted.items()}
-        sync_queries(conn, saved, "file", OUT + timedelta(hours=hours))
+        queries.sync(conn, saved, "file", OUT + timedelta(hours=hours))
 
 
 def look(store: Store, hours: float) -> None:
     at = OUT + timedelta(hours=hours)
     with store.begin() as conn:
-        run = start_run(conn, source="query", at=at)
-        finish_run(conn, run, outcome="complete", at=at, pages=1, papers=9, new=0, changed=0)
+        run = runs.start(conn, source="query", at=at)
+        runs.finish(conn, run, outcome="complete", at=at, pages=1, papers=9, new=0, changed=0)
 
 
 def missed(store: Store, config: Config, hours: float = 13) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from digest.store import Store
-from digest.store.runs import Cursor, load_cursors, move_cursor
+from digest.store import Store, runs
+from digest.store.runs import Cursor
 from tests.contract.store.made import DAY, NOW
 
 
 def move(store: Store, at: datetime, run_id: int, *, begins: bool = False) -> Cursor:
     with store.begin() as conn:
-        move_cursor(
+        runs.move_cursor(
             conn, source="query", query_key="cat:a", run_id=run_id, started_at=at, begins=begins
         )
     with store.read() as conn:
-        return load_cursors(conn, "query")["cat:a"]
+        return runs.load_cursors(conn, "query")["cat:a"]
 
 
 def test_a_query_begins_with_its_first_search_and_moves_on(store: Store) -> None:

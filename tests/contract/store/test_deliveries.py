@@ -11,22 +11,21 @@ from sqlalchemy import Connection, select, update
 from digest.model.errors import UnknownName
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.said import Said
-from digest.store import Store
+from digest.store import Store, outbox
 from digest.store.attempts import (
     SETTLING_PAUSE,
     Attempt,
-    begin_sending,
-    cancel_delivery,
     claim_unknown,
     load_delivery,
     load_message,
     load_stored_deliveries,
     mark_sent,
     mark_unsent,
-    retry_delivery,
     settle_unknown,
 )
-from digest.store.outbox import claim_deliveries, release_claims
+from digest.store.attempts import begin as begin_sending
+from digest.store.attempts import cancel as cancel_delivery
+from digest.store.attempts import retry as retry_delivery
 from digest.store.schema import attempts, deliveries
 from tests.contract.store.made import MAIL, MORNING, SLACK, make_message, states, store_digest
 
@@ -94,7 +93,7 @@ SETTLEMENTS: dict[str, tuple[Callable[[Connection, Delivery], bool], DeliverySta
 
 def claim(store: Store, *, now: Any = MORNING) -> Delivery:  # noqa: ANN401 - a datetime
     with store.begin() as conn:
-        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=now)
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=now)
     return delivery
 
 
@@ -184,7 +183,7 @@ def test_a_mark_of_a_lost_claim_changes_nothing(store: Store, name: str) -> None
     store_digest(store)
     lost = claim(store)
     with store.begin() as conn:
-        release_claims(conn, MORNING)
+        outbox.release_claims(conn, MORNING)
     held = claim(store)
     begin(store, held)
     before = row_of(store, held.id)
@@ -220,7 +219,7 @@ def test_an_answer_counts_even_after_the_attempt_was_given_up_for_lost(
     settle, _ = SETTLEMENTS[settled_as]
     delivery = begun(store)
     with store.begin() as conn:
-        release_claims(conn, MORNING)
+        outbox.release_claims(conn, MORNING)
         assert settle(conn, delivery)
         assert mark_sent(conn, delivery, RECEIPT, LATER)
         _, tries = load_delivery(conn, delivery.id)
@@ -235,14 +234,14 @@ def test_what_was_found_out_about_one_attempt_says_nothing_of_the_next(
     settle, _ = SETTLEMENTS[name]
     first = begun(store)
     with store.begin() as conn:
-        release_claims(conn, MORNING)
+        outbox.release_claims(conn, MORNING)
         settle_unknown(
             conn, first, DeliveryState.READY, Said.plain("not there"), MORNING, is_missing=True
         )
     second = claim(store)
     begin(store, second)
     with store.begin() as conn:
-        release_claims(conn, MORNING)
+        outbox.release_claims(conn, MORNING)
         assert not settle(conn, first)
         assert settle(conn, second)
 

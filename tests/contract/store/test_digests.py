@@ -9,12 +9,10 @@ from digest.model.announcements import Kind
 from digest.model.errors import StoreBusy, UnknownName
 from digest.model.messages import Occasion, Sequel, StoredText
 from digest.model.subscriptions import Grouping, TurnState
-from digest.store import Store
-from digest.store.digests import DigestSummary, load_digest, load_earlier_digests, load_summaries
-from digest.store.matches import load_feed_matches, load_pending_matches
+from digest.store import Store, digests, matches, subscriptions
+from digest.store.digests import DigestSummary
 from digest.store.schema import deliveries
 from digest.store.schema import digests as digests_table
-from digest.store.subscriptions import load_subscriptions, store_slots
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -42,7 +40,7 @@ def test_a_digest_is_loaded_exactly_as_it_was_frozen(store: Store) -> None:
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None
-        loaded = load_digest(conn, digest_id)
+        loaded = digests.load(conn, digest_id)
     assert loaded == replace(digest, id=digest_id)
 
 
@@ -64,7 +62,7 @@ def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_d
     with store.begin() as conn:
         digest_id = save_digest(conn, key, digest, plan(), consumed=[run_id], at=MORNING)
         assert digest_id is not None
-        loaded = load_digest(conn, digest_id)
+        loaded = digests.load(conn, digest_id)
     assert loaded == replace(digest, id=digest_id)
     assert second.previous_key == first.text_key, "what was stored before is known by its key"
 
@@ -72,18 +70,18 @@ def test_what_a_paper_is_held_against_and_what_became_of_it_come_back_with_the_d
 def test_a_digest_stays_as_it_was_when_its_papers_change(store: Store) -> None:
     planned = store_digest(store)
     with store.read() as conn:
-        before = load_digest(conn, planned.digest_id)
+        before = digests.load(conn, planned.digest_id)
     edited = replace(before.entries[0].paper, title="Edited")
     store_papers(store, [edited])
     with store.read() as conn:
-        assert load_digest(conn, planned.digest_id) == before
+        assert digests.load(conn, planned.digest_id) == before
 
 
 def test_a_digest_its_deliveries_and_its_matches_are_one_decision(store: Store) -> None:
     planned = store_digest(store, MAIL, SLACK, parts=2)
     with store.read() as conn:
         rows = conn.execute(select(deliveries).order_by(deliveries.c.id)).all()
-        assert load_pending_matches(conn, planned.subscription_id) == []
+        assert matches.load_pending(conn, planned.subscription_id) == []
     assert [(row.destination, row.part, row.parts, row.state) for row in rows] == [
         ("mailto:reader@example.org", 0, 2, "ready"),
         ("mailto:reader@example.org", 1, 2, "ready"),
@@ -104,10 +102,10 @@ def test_a_slot_has_one_digest_and_what_came_later_waits_for_the_next(store: Sto
     with store.begin() as conn:
         digest_id = save_digest(conn, key, again, plans, consumed=[run_id], at=MORNING)
         assert digest_id is None
-        store_slots(conn, {key: turn})
+        subscriptions.store_slots(conn, {key: turn})
     with store.read() as conn:
-        (pending,) = load_pending_matches(conn, key)
-        (subscription,) = load_subscriptions(conn)
+        (pending,) = matches.load_pending(conn, key)
+        (subscription,) = subscriptions.load(conn)
     assert pending.match_run_id == run_id
     assert subscription.next_due_at == MORNING + DAY
     assert count_deliveries(store) == 1
@@ -121,8 +119,8 @@ def count_deliveries(store: Store) -> int:
 def test_matches_another_process_has_planned_undo_the_whole_digest(store: Store) -> None:
     planned = store_digest(store, slot="2026-11-20")
     with store.read() as conn:
-        (row,) = load_feed_matches(conn, planned.subscription_id, span=9 * DAY, at_least=1)
-        first = load_digest(conn, planned.digest_id)
+        (row,) = matches.load_for_feed(conn, planned.subscription_id, span=9 * DAY, at_least=1)
+        first = digests.load(conn, planned.digest_id)
     second = replace(first, slot="2026-11-21")
     plans = plan(key="x")
     taken = [row.match_run_id]
@@ -140,7 +138,7 @@ def test_a_quiet_digest_consumes_nothing_and_is_sent_all_the_same(store: Store) 
     with store.begin() as conn:
         digest_id = save_digest(conn, key, quiet, plan(), consumed=[], at=MORNING)
         assert digest_id is not None
-        loaded = load_digest(conn, digest_id)
+        loaded = digests.load(conn, digest_id)
     assert loaded.entries == ()
     assert count_deliveries(store) == 1
 
@@ -156,22 +154,22 @@ def test_what_subscriptions_had_since_a_moment_of_their_own_is_known_without_its
     with store.begin() as conn:
         save_digest(conn, key, quiet, plans, consumed=[], at=next_morning)
     with store.read() as conn:
-        both = load_earlier_digests(conn, {key: MORNING, 999: NOW})[key]
-        (last,) = load_earlier_digests(conn, {key: next_morning, 999: NOW})[key]
+        both = digests.load_earlier(conn, {key: MORNING, 999: NOW})[key]
+        (last,) = digests.load_earlier(conn, {key: next_morning, 999: NOW})[key]
         assert [(one.planned_at, one.papers) for one in both] == [(MORNING, 1), (next_morning, 0)]
         assert {one.coverage.announcement for one in both} == {NOW.date()}
         assert last.papers == 0
-        assert load_earlier_digests(conn, {key: MORNING + 2 * DAY}) == {}
-        assert load_earlier_digests(conn, {}) == {}
+        assert digests.load_earlier(conn, {key: MORNING + 2 * DAY}) == {}
+        assert digests.load_earlier(conn, {}) == {}
 
 
 def test_digests_are_listed_newest_first(store: Store) -> None:
     first = store_digest(store, slot="2026-11-20")
     second = store_digest(store, slot="2026-11-21")
     with store.read() as conn:
-        listed = load_summaries(conn)
-        assert load_summaries(conn, subscription_ids=[]) == []
-        of_team = load_summaries(conn, subscription_ids=[first.subscription_id], limit=1)
+        listed = digests.load_summaries(conn)
+        assert digests.load_summaries(conn, subscription_ids=[]) == []
+        of_team = digests.load_summaries(conn, subscription_ids=[first.subscription_id], limit=1)
     assert of_team == listed[:1]
     assert [found.id for found in listed] == [second.digest_id, first.digest_id]
     assert listed[1] == DigestSummary(
@@ -188,4 +186,4 @@ def test_digests_are_listed_newest_first(store: Store) -> None:
 
 def test_a_digest_that_there_is_not_is_named(store: Store) -> None:
     with pytest.raises(UnknownName, match="no digest 99"), store.read() as conn:
-        load_digest(conn, 99)
+        digests.load(conn, 99)

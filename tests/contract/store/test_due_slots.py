@@ -6,19 +6,11 @@ from sqlalchemy import select
 
 from digest.model.said import Said
 from digest.model.subscriptions import Timing, TurnFailure, TurnState, UncheckedTurn
-from digest.store import Store
-from digest.store.matches import load_due_slots, set_matched_mark
-from digest.store.runs import finish_run, start_run
+from digest.store import Store, matches, runs, subscribers
 from digest.store.schema import subscriptions
-from digest.store.subscribers import find_sent, save_unsubscription
-from digest.store.subscriptions import (
-    end_subscription,
-    has_due_slots,
-    make_open_due,
-    pause_subscription,
-    set_next_due,
-    store_slots,
-)
+from digest.store.subscriptions import end as end_subscription
+from digest.store.subscriptions import has_due_slots, make_open_due, set_next_due, store_slots
+from digest.store.subscriptions import pause as pause_subscription
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -43,7 +35,7 @@ def test_batches_that_begin_where_the_last_one_ended_meet_each_turn_once(store: 
             set_next_due(conn, ids[name], NOW)
         met = []
         after = None
-        while batch := load_due_slots(conn, NOW + DAY, 3, after=after):
+        while batch := matches.load_due_slots(conn, NOW + DAY, 3, after=after):
             met += [turn.name for turn in batch]
             last = batch[-1]
             assert last.state.next_due_at is not None
@@ -59,7 +51,7 @@ def test_a_turn_has_the_rhythm_of_its_subscription_and_whether_it_excludes_anyth
     picky = make_subscription("picky", exclude=("cat:cs.CV",))
     subscribe(store, told, picky)
     with store.read() as conn:
-        turns = list(load_due_slots(conn, NOW + DAY, 9))
+        turns = list(matches.load_due_slots(conn, NOW + DAY, 9))
     first, second = sorted(turns, key=lambda turn: turn.name)
     assert second.timing == Timing(told.cadence, told.quiet_hours, told.when_empty)
     assert (first.excludes, second.excludes) == (True, False)
@@ -75,9 +67,9 @@ def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
     left = make_subscription("left", destinations=(MAIL,))
     ids = subscribe(store, both, by_feed, left)
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "left", how="link", at=NOW)
-        assert find_sent(conn, ids.values()) == {ids["both"]}
-        assert find_sent(conn, []) == set()
+        subscribers.save_unsubscription(conn, MAIL, "left", how="link", at=NOW)
+        assert subscribers.find_sent(conn, ids.values()) == {ids["both"]}
+        assert subscribers.find_sent(conn, []) == set()
 
 
 def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None:
@@ -89,7 +81,7 @@ def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None
     updates = [statement for statement in statements if statement.startswith("UPDATE")]
     assert len(updates) == 1
     with store.read() as conn:
-        taken = load_due_slots(conn, NOW + 2 * DAY, 99)
+        taken = matches.load_due_slots(conn, NOW + 2 * DAY, 99)
     assert {turn.state for turn in taken} == {next_turn}
     assert len(taken) == len(ids)
 
@@ -97,8 +89,8 @@ def test_turns_that_go_on_alike_are_taken_in_one_statement(store: Store) -> None
 def _check(store: Store) -> None:
     """Let one check of arXiv begin and end."""
     with store.begin() as conn:
-        run_id = start_run(conn, source="harvest", at=NOW)
-        finish_run(conn, run_id, outcome="failed", at=NOW, failure=Said.plain("no answer"))
+        run_id = runs.start(conn, source="harvest", at=NOW)
+        runs.finish(conn, run_id, outcome="failed", at=NOW, failure=Said.plain("no answer"))
 
 
 def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(
@@ -121,7 +113,7 @@ def test_open_turns_are_due_again_after_each_check_and_ask_for_nothing_between(
         assert make_open_due(conn, NOW) == len(ids)
     assert len([text for text in statements if text.startswith("UPDATE")]) == 1
     with store.begin() as conn:
-        turns = load_due_slots(conn, NOW, 99)
+        turns = matches.load_due_slots(conn, NOW, 99)
         assert {turn.state for turn in turns} == {replace(opened, next_due_at=NOW)}
         store_slots(conn, {turn.id: opened for turn in turns})
         assert not has_due_slots(conn, NOW), "they were decided over after this check"
@@ -136,7 +128,7 @@ def test_an_open_turn_waits_until_what_a_check_found_is_matched(store: Store) ->
     (change,) = store_papers(store, [make_paper(1)])
     with store.begin() as conn:
         assert make_open_due(conn, NOW) == 0
-        set_matched_mark(conn, change.id, expected=0)
+        matches.set_matched_mark(conn, change.id, expected=0)
         assert make_open_due(conn, NOW) == 1
 
 

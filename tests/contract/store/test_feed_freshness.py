@@ -20,9 +20,8 @@ from digest.model.clock import ManualClock, SystemClock, monotonic
 from digest.plan.links import LinkMaker, make_links
 from digest.serve.installation import open_site
 from digest.site import Site
-from digest.store import Store
-from digest.store.queries import SubscriptionFeed, load_subscription_feeds
-from digest.store.subscriptions import bump_feed_generation
+from digest.store import Store, queries, subscriptions
+from digest.store.queries import SubscriptionFeed
 from digest.web import feeds
 from digest.web.feeds import FeedCache, FeedCopy
 from tests.contract.store.made import (
@@ -98,7 +97,7 @@ def test_an_address_that_was_just_handed_out_works_at_once_at_every_desk(site: S
         assert isinstance(asyncio.run(ask(cache, find_token(site))), FeedCopy)
         assert asyncio.run(ask(cache, "unknown")) is HTTPStatus.NOT_FOUND
     with site.store.begin() as conn:
-        generation = bump_feed_generation(conn, key)
+        generation = subscriptions.bump_feed_generation(conn, key)
     assert all(
         isinstance(asyncio.run(ask(cache, find_token(site, generation))), FeedCopy)
         for cache in caches
@@ -111,13 +110,13 @@ def test_however_many_guess_the_table_is_read_a_few_times_a_second(
     key = subscribe(site.store, make_subscription(destinations=(FEED,)))["team"]
     cache = FeedCache(site)
     readings = list[float]()
-    load = load_subscription_feeds
+    load = queries.load_subscription_feeds
 
     def count(conn: Connection) -> list[SubscriptionFeed]:
         readings.append(monotonic())
         return load(conn)
 
-    monkeypatch.setattr("digest.web.feeds.load_subscription_feeds", count)
+    monkeypatch.setattr("digest.store.queries.load_subscription_feeds", count)
 
     async def guess() -> None:
         for number in range(1, 4):

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 from digest.model.subscriptions import EVERYTHING
-from digest.store import Store
-from digest.store.queries import SubscriptionFeed, load_newest_match_run, load_subscription_feeds
-from digest.store.subscribers import load_unsubscribed, save_unsubscription
-from digest.store.subscriptions import bump_feed_generation, end_subscription, revoke_feed
+from digest.store import Store, queries, subscribers, subscriptions
+from digest.store.queries import SubscriptionFeed
 from tests.contract.store.made import (
     FEED,
     MAIL,
@@ -22,7 +20,7 @@ NOTHING = ("", "")
 
 def places(store: Store) -> list[SubscriptionFeed]:
     with store.read() as conn:
-        return load_subscription_feeds(conn)
+        return queries.load_subscription_feeds(conn)
 
 
 def test_feeds_are_listed_by_name_and_other_subscriptions_are_not(store: Store) -> None:
@@ -42,10 +40,10 @@ def test_a_new_address_shows_as_a_new_generation_and_a_revoked_one_as_closed(sto
     revoked = SubscriptionFeed(key, "team", "Team", 0, is_open=False, excluded=NOTHING)
     renewed = SubscriptionFeed(key, "team", "Team", 1, is_open=True, excluded=NOTHING)
     with store.begin() as conn:
-        revoke_feed(conn, key, NOW)
+        subscriptions.revoke_feed(conn, key, NOW)
     assert places(store) == [revoked]
     with store.begin() as conn:
-        bump_feed_generation(conn, key)
+        subscriptions.bump_feed_generation(conn, key)
     assert places(store) == [renewed]
 
 
@@ -56,7 +54,7 @@ def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(
     unnamed = make_subscription("unnamed", destinations=(MAIL, FEED))
     ids = subscribe(store, ended, unnamed)
     with store.begin() as conn:
-        end_subscription(conn, ids["ended"], NOW)
+        subscriptions.end(conn, ids["ended"], NOW)
     subscribe(store, make_subscription("unnamed"))
     assert [place.is_open for place in places(store)] == [False, False]
 
@@ -64,21 +62,21 @@ def test_a_feed_closes_with_its_subscription_or_when_the_file_names_it_no_more(
 def test_the_newest_match_run_is_none_at_first_and_then_moves_on(store: Store) -> None:
     (key,) = subscribe(store, make_subscription()).values()
     with store.read() as conn:
-        assert load_newest_match_run(conn) == 0
+        assert queries.load_newest_match_run(conn) == 0
     (change,) = store_papers(store, [make_paper()])
     run = store_match(store, {key: (change.id,)})
     with store.read() as conn:
-        assert load_newest_match_run(conn) == run
+        assert queries.load_newest_match_run(conn) == run
 
 
 def test_departures_name_what_one_destination_left_and_nothing_of_others(store: Store) -> None:
     one = make_subscription("one", destinations=(MAIL, SLACK))
     subscribe(store, one, make_subscription("two"))
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "one", how="one-click", at=NOW)
-        save_unsubscription(conn, SLACK, EVERYTHING, how="operator", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "one", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, SLACK, EVERYTHING, how="operator", at=NOW)
     with store.read() as conn:
-        assert load_unsubscribed(conn, MAIL) == {"one"}
-        assert load_unsubscribed(conn, "mailto:READER@example.org") == {"one"}
-        assert load_unsubscribed(conn, SLACK) == {EVERYTHING}
-        assert load_unsubscribed(conn, "mailto:other@example.org") == frozenset()
+        assert subscribers.load_unsubscribed(conn, MAIL) == {"one"}
+        assert subscribers.load_unsubscribed(conn, "mailto:READER@example.org") == {"one"}
+        assert subscribers.load_unsubscribed(conn, SLACK) == {EVERYTHING}
+        assert subscribers.load_unsubscribed(conn, "mailto:other@example.org") == frozenset()

@@ -15,23 +15,8 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryPlan, DeliveryState, Receipt
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.alarms import load_held_deliveries
-from digest.store.attempts import (
-    begin_sending,
-    cancel_delivery,
-    give_up_held,
-    hold_failed,
-    mark_sent,
-    mark_taken_as_sent,
-    mark_unsent,
-    retry_delivery,
-    settle_unknown,
-)
-from digest.store.backups import load_violations
-from digest.store.outbox import claim_deliveries, has_deliveries, next_claimable_at, release_claims
+from digest.store import Store, alarms, attempts, backups, outbox, subscribers
 from digest.store.schema import deliveries
-from digest.store.subscribers import save_unsubscription
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -62,7 +47,7 @@ PAUSE = 6 * HOUR
 
 def claim(store: Store, now: datetime = MORNING, limit: int = 9) -> list[Delivery]:
     with store.begin() as conn:
-        return claim_deliveries(conn, owner="me", limit=limit, now=now)
+        return outbox.claim(conn, owner="me", limit=limit, now=now)
 
 
 def only(claimed: Sequence[Delivery]) -> Delivery:
@@ -78,17 +63,17 @@ def refuse(
     store: Store, delivery: Delivery, refusal: Refusal = Refusal.PLACE, now: datetime = MORNING
 ) -> None:
     with store.begin() as conn:
-        assert begin_sending(conn, delivery, make_message(), now) is S.SENDING
+        assert attempts.begin(conn, delivery, make_message(), now) is S.SENDING
         why = f"refused: {refusal}"
-        assert mark_unsent(
+        assert attempts.mark_unsent(
             conn, delivery, S.HELD, Said.plain(why), now, not_before=now + PAUSE, refusal=refusal
         )
 
 
 def send(store: Store, delivery: Delivery, now: datetime = MORNING) -> None:
     with store.begin() as conn:
-        assert begin_sending(conn, delivery, make_message(), now) is S.SENDING
-        assert mark_sent(conn, delivery, Receipt("there"), now)
+        assert attempts.begin(conn, delivery, make_message(), now) is S.SENDING
+        assert attempts.mark_sent(conn, delivery, Receipt("there"), now)
 
 
 def send_all(store: Store, now: datetime) -> list[int]:
@@ -104,7 +89,7 @@ def send_all(store: Store, now: datetime) -> list[int]:
 def look(store: Store) -> dict[int, tuple[str, str | None]]:
     """Return the state and the code of each delivery."""
     with store.read() as conn:
-        assert {one.name for one in load_violations(conn)} <= {MATCHED_LATE}
+        assert {one.name for one in backups.load_violations(conn)} <= {MATCHED_LATE}
         rows = conn.execute(select(deliveries).order_by(deliveries.c.id))
         return {row.id: (row.state, row.refusal) for row in rows}
 
@@ -267,7 +252,7 @@ def test_what_must_not_be_sent_is_not_tried_and_the_next_is(store: Store) -> Non
     for one in claim(store, at, limit=1):
         refuse(store, one, now=at)
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "team", how="page", at=at)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="page", at=at)
     assert name(claim(store, at)) == [3], "two were of the one that was left"
 
 
@@ -278,7 +263,7 @@ def test_what_is_cancelled_or_whose_destination_is_taken_out_is_not_tried(store:
     for one in claim(store, at):
         refuse(store, one, now=at)
     with store.begin() as conn:
-        assert cancel_delivery(conn, 1, at)
+        assert attempts.cancel(conn, 1, at)
     subscribe(store, make_subscription(destinations=(SLACK,)), at=at)
     assert name(claim(store, at + PAUSE)) == [3]
     found = look(store)
@@ -296,9 +281,9 @@ def test_what_waits_for_the_operators_word_is_never_tried_and_keeps_nothing_wait
     refuse(store, first)
     (probe,) = claim(store, MORNING + PAUSE)
     with store.begin() as conn:
-        begin_sending(conn, probe, make_message(), MORNING + PAUSE)
+        attempts.begin(conn, probe, make_message(), MORNING + PAUSE)
         if refusal is None:
-            mark_unsent(
+            attempts.mark_unsent(
                 conn,
                 probe,
                 S.UNKNOWN,
@@ -306,11 +291,13 @@ def test_what_waits_for_the_operators_word_is_never_tried_and_keeps_nothing_wait
                 MORNING + PAUSE,
                 not_before=MORNING + PAUSE,
             )
-            settle_unknown(
+            attempts.settle_unknown(
                 conn, probe, S.HELD, Said.plain("can't tell"), MORNING + PAUSE, is_missing=False
             )
         else:
-            mark_unsent(conn, probe, S.HELD, Said.plain("a typo"), MORNING + PAUSE, refusal=refusal)
+            attempts.mark_unsent(
+                conn, probe, S.HELD, Said.plain("a typo"), MORNING + PAUSE, refusal=refusal
+            )
     assert look(store) == {1: (S.HELD, refusal), 2: READY}
     plan_days(store, 1, parts=2)
     assert send_all(store, MORNING + 2 * DAY) == [3, 4]
@@ -321,9 +308,13 @@ def test_a_part_after_one_in_doubt_is_not_held_with_what_is_refused_later(store:
     plan_days(store, 0, 1, parts=2)
     (first,) = claim(store)
     with store.begin() as conn:
-        begin_sending(conn, first, make_message(), MORNING)
-        mark_unsent(conn, first, S.UNKNOWN, Said.plain("no answer"), MORNING, not_before=MORNING)
-        settle_unknown(conn, first, S.HELD, Said.plain("can't tell"), MORNING, is_missing=False)
+        attempts.begin(conn, first, make_message(), MORNING)
+        attempts.mark_unsent(
+            conn, first, S.UNKNOWN, Said.plain("no answer"), MORNING, not_before=MORNING
+        )
+        attempts.settle_unknown(
+            conn, first, S.HELD, Said.plain("can't tell"), MORNING, is_missing=False
+        )
     at = MORNING + DAY
     refuse(store, only(claim(store, at)), now=at)
     assert look(store) == {1: (S.HELD, None), 2: READY, 3: HELD, 4: HELD}
@@ -335,13 +326,19 @@ def test_a_part_that_waits_for_a_persons_word_has_nothing_tried(store: Store) ->
     plan(store, SLACK, parts=2, subscription="other")
     first = only(claim(store))
     with store.begin() as conn:
-        begin_sending(conn, first, make_message(), MORNING)
-        mark_unsent(conn, first, S.READY, Said.plain("away"), MORNING, not_before=MORNING + HOUR)
+        attempts.begin(conn, first, make_message(), MORNING)
+        attempts.mark_unsent(
+            conn, first, S.READY, Said.plain("away"), MORNING, not_before=MORNING + HOUR
+        )
     second = only(claim(store))
     with store.begin() as conn:
-        begin_sending(conn, second, make_message(), MORNING)
-        mark_unsent(conn, second, S.UNKNOWN, Said.plain("no answer"), MORNING, not_before=MORNING)
-        settle_unknown(conn, second, S.HELD, Said.plain("can't tell"), MORNING, is_missing=False)
+        attempts.begin(conn, second, make_message(), MORNING)
+        attempts.mark_unsent(
+            conn, second, S.UNKNOWN, Said.plain("no answer"), MORNING, not_before=MORNING
+        )
+        attempts.settle_unknown(
+            conn, second, S.HELD, Said.plain("can't tell"), MORNING, is_missing=False
+        )
     refuse(store, only(claim(store, MORNING + HOUR)), now=MORNING + HOUR)
     assert look(store) == {1: HELD, 2: HELD, 3: (S.HELD, None), 4: READY}
     assert claim(store, MORNING + 2 * HOUR) == []
@@ -353,11 +350,11 @@ def test_a_probe_whose_process_dies_is_found_in_doubt_and_the_others_wait(store:
     refuse(store, only(claim(store, at)), now=at)
     (probe,) = claim(store, at + PAUSE)
     with store.begin() as conn:
-        begin_sending(conn, probe, make_message(), at + PAUSE)
-        assert release_claims(conn, at + PAUSE) == (0, 1)
+        attempts.begin(conn, probe, make_message(), at + PAUSE)
+        assert outbox.release_claims(conn, at + PAUSE) == (0, 1)
     assert claim(store, at + DAY) == []
     with store.begin() as conn:
-        settle_unknown(
+        attempts.settle_unknown(
             conn, probe, S.READY, Said.plain("it never arrived"), at + DAY, is_missing=True
         )
     assert send_all(store, at + DAY) == [1, 2]
@@ -379,13 +376,13 @@ def test_one_that_the_operator_sends_goes_after_the_older_ones_which_are_tried_f
     at = MORNING + 2 * DAY
     refuse(store, only(claim(store, at)), refusal, now=at)
     with store.begin() as conn:
-        assert retry_delivery(conn, 3, at + HOUR) is S.READY
+        assert attempts.retry(conn, 3, at + HOUR) is S.READY
     (probe,) = claim(store, at + HOUR)
     assert probe.id == 1
     refuse(store, probe, refusal, now=at + HOUR)
     assert look(store)[3] == (S.HELD, refusal)
     with store.begin() as conn:
-        retry_delivery(conn, 3, at + HOUR)
+        attempts.retry(conn, 3, at + HOUR)
     assert send_all(store, at + HOUR) == [1, 2, 3]
 
 
@@ -399,7 +396,7 @@ def test_what_is_held_since_a_moment_keeps_that_until_the_operator_sends_it(stor
     with store.begin() as conn:
         rows = conn.execute(in_order).all()
         assert [row.held_at for row in rows] == [MORNING, MORNING]
-        retry_delivery(conn, 1, MORNING + DAY)
+        attempts.retry(conn, 1, MORNING + DAY)
     (probe,) = claim(store, MORNING + DAY)
     assert (probe.refusal, probe.held_at) == (Refusal.PLACE, None)
 
@@ -409,7 +406,7 @@ def test_what_was_refused_needs_the_operator_until_it_was_sent_and_a_try_is_no_e
 ) -> None:
     def count_held() -> int:
         with store.read() as conn:
-            held = load_held_deliveries(conn)
+            held = alarms.load_held_deliveries(conn)
             return 0 if held is None else held.number
 
     plan_days(store, 0, 1)
@@ -432,13 +429,13 @@ def test_what_was_given_up_and_is_sent_after_all_makes_the_next_due_though_that_
     at = MORNING + 7 * DAY
     (probe,) = claim(store, at)
     with store.begin() as conn:
-        begin_sending(conn, probe, make_message(), at)
-        mark_unsent(conn, probe, S.DEAD, Said.plain("refused"), at, refusal=refusal)
+        attempts.begin(conn, probe, make_message(), at)
+        attempts.mark_unsent(conn, probe, S.DEAD, Said.plain("refused"), at, refusal=refusal)
     (probe,) = claim(store, at)
     refuse(store, probe, refusal, now=at)
     assert claim(store, at + HOUR) == [], "it has its pause"
     with store.begin() as conn:
-        retry_delivery(conn, 1, at + HOUR)
+        attempts.retry(conn, 1, at + HOUR)
     assert send_all(store, at + HOUR) == [1, 2, 3]
 
 
@@ -449,9 +446,11 @@ def test_what_was_held_long_is_given_up_with_all_that_was_held_as_long(store: St
     plan(store, LAB, at=at)
     (probe,) = claim(store, at)
     with store.begin() as conn:
-        begin_sending(conn, probe, make_message(), at)
-        mark_unsent(conn, probe, S.DEAD, Said.plain("refused"), at, refusal=Refusal.ACCOUNT)
-        others = give_up_held(
+        attempts.begin(conn, probe, make_message(), at)
+        attempts.mark_unsent(
+            conn, probe, S.DEAD, Said.plain("refused"), at, refusal=Refusal.ACCOUNT
+        )
+        others = attempts.give_up_held(
             conn, probe, Refusal.ACCOUNT, before=at - 7 * DAY, reason=Said.plain("refused"), now=at
         )
     given_up = sorted((one.destination.address, one.part) for one in others)
@@ -465,9 +464,9 @@ def test_what_was_given_up_and_is_held_after_all_is_tried_from_a_moment_on(store
     plan(store, MAIL)
     (delivery,) = claim(store)
     with store.begin() as conn:
-        begin_sending(conn, delivery, make_message(), MORNING)
-        mark_unsent(conn, delivery, S.DEAD, Said.plain("no"), MORNING)
-        hold_failed(conn, [delivery.id], MORNING, MORNING + PAUSE)
+        attempts.begin(conn, delivery, make_message(), MORNING)
+        attempts.mark_unsent(conn, delivery, S.DEAD, Said.plain("no"), MORNING)
+        attempts.hold_failed(conn, [delivery.id], MORNING, MORNING + PAUSE)
     assert look(store) == {1: HELD}
     assert claim(store, MORNING + PAUSE - SECOND) == []
     assert name(claim(store, MORNING + PAUSE)) == [1]
@@ -477,7 +476,7 @@ def test_what_a_lost_database_may_have_sent_meanwhile_is_not_tried(store: Store)
     plan_days(store, 0, 1)
     refuse(store, only(claim(store)))
     with store.begin() as conn:
-        assert mark_taken_as_sent(conn, MORNING + HOUR, MORNING + HOUR) == 1
+        assert attempts.mark_taken_as_sent(conn, MORNING + HOUR, MORNING + HOUR) == 1
     assert name(claim(store, MORNING + DAY)) == [2]
 
 
@@ -489,8 +488,8 @@ def test_the_outbox_is_asked_for_what_is_held_only_when_something_is_to_be_tried
     refuse(store, only(claim(store, at)), now=at)
     with store.read() as conn:
         moments = [at, at + PAUSE - SECOND, at + PAUSE]
-        assert [has_deliveries(conn, moment) for moment in moments] == [False, False, True]
-        assert next_claimable_at(conn, at) is None
+        assert [outbox.has_deliveries(conn, moment) for moment in moments] == [False, False, True]
+        assert outbox.next_claimable_at(conn, at) is None
     with store.begin() as conn:
         conn.execute(update(deliveries).values(refusal=None))
-        assert not has_deliveries(conn, at + PAUSE)
+        assert not outbox.has_deliveries(conn, at + PAUSE)

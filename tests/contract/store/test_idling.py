@@ -5,10 +5,7 @@ from datetime import datetime
 from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.attempts import mark_unsent
-from digest.store.outbox import claim_deliveries, has_deliveries
-from digest.store.subscriptions import has_due_slots, pause_subscription, set_next_due
+from digest.store import Store, attempts, outbox, subscriptions
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -28,7 +25,7 @@ FILE = "file:feeds/Gpu.Atom"
 
 def asks(store: Store, now: datetime = NOW) -> bool:
     with store.read() as conn:
-        return has_due_slots(conn, now)
+        return subscriptions.has_due_slots(conn, now)
 
 
 def make_waiting(
@@ -39,7 +36,7 @@ def make_waiting(
     (change,) = store_papers(store, [make_paper()])
     store_match(store, {ids["team"]: (change.id,)}, occasion=occasion)
     with store.begin() as conn:
-        set_next_due(conn, ids["team"], None)
+        subscriptions.set_next_due(conn, ids["team"], None)
     return ids["team"]
 
 
@@ -52,7 +49,7 @@ def test_there_is_nothing_to_plan_before_the_first_turn_comes(store: Store) -> N
 def test_who_is_paused_has_no_turn_until_the_pause_is_over(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:
-        pause_subscription(conn, ids["team"], NOW + 3 * DAY)
+        subscriptions.pause(conn, ids["team"], NOW + 3 * DAY)
     assert [asks(store, NOW + days * DAY) for days in (2, 3)] == [False, True]
 
 
@@ -60,14 +57,14 @@ def test_news_that_wait_for_no_turn_are_found(store: Store) -> None:
     id_ = make_waiting(store, MAIL)
     assert asks(store)
     with store.begin() as conn:
-        set_next_due(conn, id_, NOW + DAY)
+        subscriptions.set_next_due(conn, id_, NOW + DAY)
     assert not asks(store), "they have a turn now"
 
 
 def test_a_first_digest_is_found(store: Store) -> None:
     id_ = make_waiting(store, MAIL, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
-        set_next_due(conn, id_, NOW + DAY)
+        subscriptions.set_next_due(conn, id_, NOW + DAY)
     assert asks(store)
 
 
@@ -78,15 +75,17 @@ def test_what_is_fetched_by_its_readers_keeps_nobody_busy(store: Store) -> None:
 
 def test_the_outbox_is_asked_for_only_while_something_is_in_it(store: Store) -> None:
     with store.read() as conn:
-        assert not has_deliveries(conn, MORNING)
+        assert not outbox.has_deliveries(conn, MORNING)
     store_digest(store, MAIL, at=MORNING + DAY)
     with store.read() as conn:
-        assert has_deliveries(conn, MORNING), "its time is yet to come"
+        assert outbox.has_deliveries(conn, MORNING), "its time is yet to come"
     with store.begin() as conn:
-        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING + DAY)
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING + DAY)
     with store.read() as conn:
-        assert has_deliveries(conn, MORNING), "its process may die"
+        assert outbox.has_deliveries(conn, MORNING), "its process may die"
     with store.begin() as conn:
-        assert mark_unsent(conn, delivery, DeliveryState.DEAD, Said.plain("nobody there"), MORNING)
+        assert attempts.mark_unsent(
+            conn, delivery, DeliveryState.DEAD, Said.plain("nobody there"), MORNING
+        )
     with store.read() as conn:
-        assert not has_deliveries(conn, MORNING)
+        assert not outbox.has_deliveries(conn, MORNING)

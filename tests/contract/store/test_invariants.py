@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from digest.store import Store, open_store
-from digest.store.backups import INVARIANTS, load_violations
+from digest.store import Store, backups, open_store
+from digest.store.backups import INVARIANTS
 from tests.contract.store.filled import fill
 
 _FREE = """CREATE TABLE free AS SELECT * FROM {0}; DROP TABLE {0}; ALTER TABLE free RENAME TO {0};
@@ -83,13 +83,13 @@ def broken(filled: Path, tmp_path: Path) -> Path:
 
 def names(path: Path) -> list[str]:
     with closing(open_store(f"sqlite:///{path}")) as store, store.read() as conn:
-        return [violation.name for violation in load_violations(conn)]
+        return [violation.name for violation in backups.load_violations(conn)]
 
 
 def test_a_sound_store_breaks_none_of_them(store: Store) -> None:
     fill(store)
     with store.read() as conn:
-        assert load_violations(conn) == []
+        assert backups.load_violations(conn) == []
 
 
 def test_each_of_them_is_broken_here_by_something() -> None:

@@ -7,11 +7,9 @@ from sqlalchemy import update
 from digest.deliver.dispatch import Leases
 from digest.model.clock import SystemClock, monotonic
 from digest.model.messages import Delivery, DeliveryState
-from digest.store import Store
-from digest.store.attempts import begin_sending, claim_unknown
-from digest.store.outbox import CLAIM_LEASE, claim_deliveries, release_claims
+from digest.store import Store, attempts, outbox, workers
+from digest.store.outbox import CLAIM_LEASE
 from digest.store.schema import deliveries
-from digest.store.workers import keep_calling
 from tests.contract.store.made import MORNING, make_message, store_digest
 
 ENOUGH = 0.6
@@ -19,8 +17,8 @@ ENOUGH = 0.6
 
 def claim(store: Store, lease: float = 60.0) -> Delivery:
     with store.begin() as conn:
-        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING, lease_seconds=lease)
-        begin_sending(conn, delivery, make_message(), MORNING, lease_seconds=lease)
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING, lease_seconds=lease)
+        attempts.begin(conn, delivery, make_message(), MORNING, lease_seconds=lease)
     return delivery
 
 
@@ -28,15 +26,15 @@ def test_a_living_process_keeps_what_it_is_sending_beyond_its_lease(store: Store
     store_digest(store)
     delivery = claim(store, lease=0.3)
     leases = Leases(store, lease=0.3, margin=0.05)
-    with keep_calling(leases.renew, 0.05):
+    with workers.keep_calling(leases.renew, 0.05):
         leases.take([delivery], monotonic())
         SystemClock().sleep(ENOUGH)
         with store.begin() as conn:
-            assert release_claims(conn, MORNING, only_expired=True) == (0, 0)
+            assert outbox.release_claims(conn, MORNING, only_expired=True) == (0, 0)
         assert leases.is_ours(delivery)
     SystemClock().sleep(ENOUGH)
     with store.begin() as conn:
-        assert release_claims(conn, MORNING, only_expired=True) == (0, 1)
+        assert outbox.release_claims(conn, MORNING, only_expired=True) == (0, 1)
 
 
 def test_a_claim_without_signs_of_life_is_given_up_before_anybody_can_take_it(store: Store) -> None:
@@ -58,7 +56,7 @@ def test_a_claim_that_somebody_else_has_is_not_held_any_more(store: Store) -> No
     leases = Leases(store)
     leases.take([delivery], monotonic())
     with store.begin() as conn:
-        release_claims(conn, MORNING)
+        outbox.release_claims(conn, MORNING)
     leases.renew()
     assert not leases.is_ours(delivery)
 
@@ -74,5 +72,5 @@ def test_what_came_to_its_end_is_kept_no_longer(store: Store) -> None:
         conn.execute(update(deliveries).values(lease_until=0.0))
     leases.renew()
     with store.begin() as conn:
-        assert release_claims(conn, MORNING, only_expired=True) == (0, 1)
-        assert claim_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN
+        assert outbox.release_claims(conn, MORNING, only_expired=True) == (0, 1)
+        assert attempts.claim_unknown(conn, MORNING)[0].delivery.state is DeliveryState.UNKNOWN

@@ -39,8 +39,7 @@ from digest.plan.step import plan
 from digest.poll.record import PollReport
 from digest.render.precedence import say_near
 from digest.serve.installation import open_site
-from digest.store import Store
-from digest.store.subscriptions import load_least, load_subscriptions, save_least
+from digest.store import Store, subscriptions
 from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
@@ -237,11 +236,11 @@ def test_what_the_top_tenth_of_a_day_was_is_forgotten_for_whom_it_has_changed(st
 
     def who_forgets(change: Callable[[Connection], object]) -> set[str]:
         with store.begin() as conn:
-            save_least(conn, NOW.date(), dict.fromkeys(ids.values(), 5))
+            subscriptions.save_least(conn, NOW.date(), dict.fromkeys(ids.values(), 5))
             change(conn)
             forgetful = set()
             for name, key in ids.items():
-                if load_least(conn, key, NOW.date()) is None:
+                if subscriptions.load_least(conn, key, NOW.date()) is None:
                     forgetful.add(name)
             return forgetful
 
@@ -270,7 +269,7 @@ def test_who_has_no_library_and_likes_nothing_costs_no_statement_each(store: Sto
     subscribe(store, *plain)
     interests = Interests(load_config(None, {}))
     with store.read() as conn:
-        dues = load_subscriptions(conn)
+        dues = subscriptions.load(conn)
         with recording(store) as statements:
             found = [interests.find(conn, due) for due in dues]
     assert found == [None] * 20

@@ -7,25 +7,10 @@ from digest.model.announcements import Kind, StoredChange
 from digest.model.errors import StoreBusy
 from digest.model.messages import Occasion, Seen
 from digest.model.subscriptions import FILE
-from digest.store import Store
-from digest.store.backups import load_violations
-from digest.store.matches import (
-    MatchRow,
-    close_first_digest,
-    drop_matches,
-    load_feed_matches,
-    load_first_digests,
-    load_pending_matches,
-    load_seen_changes,
-    load_seen_versions,
-    load_unplanned_first_digests,
-    set_matched_mark,
-    split_sent,
-)
-from digest.store.papers import MATCHED, load_mark
-from digest.store.queries import sync_queries
+from digest.store import Store, backups, matches, papers, queries, subscriptions
+from digest.store.matches import MatchRow
+from digest.store.papers import MATCHED
 from digest.store.schema import ACTIVE_DELIVERY, FIRST_DIGEST_TO_COME, UNPLANNED_FIRST_DIGEST
-from digest.store.subscriptions import pause_subscription
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -70,11 +55,11 @@ def digest_of(
 
 def test_the_mark_moves_only_from_where_it_was_read(store: Store) -> None:
     with store.begin() as conn:
-        set_matched_mark(conn, 4, expected=0)
+        matches.set_matched_mark(conn, 4, expected=0)
     with pytest.raises(StoreBusy), store.begin() as conn:
-        set_matched_mark(conn, 5, expected=0)
+        matches.set_matched_mark(conn, 5, expected=0)
     with store.read() as conn:
-        assert load_mark(conn, MATCHED) == 4
+        assert papers.load_mark(conn, MATCHED) == 4
 
 
 def test_matches_wait_oldest_first_until_a_digest_takes_them(
@@ -86,15 +71,15 @@ def test_matches_wait_oldest_first_until_a_digest_takes_them(
     first = store_match(store, {key: ids(found, 2, 0, 3)})
     second = store_match(store, {key: one}, at=NOW + DAY)
     with store.read() as conn:
-        rows = load_pending_matches(conn, key)
-        assert load_pending_matches(conn, key, plan_after=first) == rows[1:]
+        rows = matches.load_pending(conn, key)
+        assert matches.load_pending(conn, key, plan_after=first) == rows[1:]
     oldest = MatchRow(first, Occasion.SCHEDULED, three, 2, NOW, None, three)
     newest = MatchRow(second, Occasion.SCHEDULED, one, 1, NOW + DAY, None, one)
     assert rows == [oldest, newest]
     digest_id = digest_of(store, key, found[:1], first, "2026-11-20")
     with store.read() as conn:
-        pending = load_pending_matches(conn, key)
-        feed = load_feed_matches(conn, key, span=DAY, at_least=0)
+        pending = matches.load_pending(conn, key)
+        feed = matches.load_for_feed(conn, key, span=DAY, at_least=0)
     assert [row.match_run_id for row in pending] == [second]
     assert [(row.match_run_id, row.digest_id) for row in feed] == [
         (second, None),
@@ -113,7 +98,7 @@ def test_a_feed_reaches_back_for_a_time_and_for_a_number_of_papers_whichever_is_
 
     def feed(days: int, at_least: int) -> list[int]:
         with store.read() as conn:
-            rows = load_feed_matches(conn, key, span=days * DAY, at_least=at_least)
+            rows = matches.load_for_feed(conn, key, span=days * DAY, at_least=at_least)
         return [row.match_run_id for row in rows]
 
     assert feed(1, 0) == [runs[4], runs[3]]
@@ -128,8 +113,8 @@ def test_subscriptions_without_matches_get_no_row(
     keys = subscribe(store, make_subscription("a"), make_subscription("b"))
     store_match(store, {keys["a"]: ids(found, 0), keys["b"]: ()})
     with store.read() as conn:
-        assert len(load_pending_matches(conn, keys["a"])) == 1
-        assert load_pending_matches(conn, keys["b"]) == []
+        assert len(matches.load_pending(conn, keys["a"])) == 1
+        assert matches.load_pending(conn, keys["b"]) == []
 
 
 def test_what_was_matched_or_sent_before_is_known_by_subscription(
@@ -144,11 +129,11 @@ def test_what_was_matched_or_sent_before_is_known_by_subscription(
     every = ids(found, 0, 1, 2, 3)
     last = ids(found, 3)
     with store.read() as conn:
-        matched = load_seen_changes(conn, team, every)
-        sent = load_seen_changes(conn, team, every, in_digest=True)
-        assert load_seen_changes(conn, team, last) == set(last)
-        matched_for_other = load_seen_changes(conn, other, every)
-        assert load_seen_changes(conn, other, []) == set()
+        matched = matches.load_seen_changes(conn, team, every)
+        sent = matches.load_seen_changes(conn, team, every, in_digest=True)
+        assert matches.load_seen_changes(conn, team, last) == set(last)
+        matched_for_other = matches.load_seen_changes(conn, other, every)
+        assert matches.load_seen_changes(conn, other, []) == set()
     assert matched == set(ids(found, 0, 1, 3))
     assert sent == set(ids(found, 0, 1))
     assert matched_for_other == set(ids(found, 2))
@@ -163,33 +148,33 @@ def test_the_highest_version_a_reader_had_is_known_by_paper(
     second = store_match(store, {key: ids(found, 3)})
     digest_of(store, key, found[:2], first, "2026-11-20")
     with store.read() as conn:
-        seen = load_seen_versions(conn, key, papers)
-        assert load_seen_versions(conn, key, []) == {}
+        seen = matches.load_seen_versions(conn, key, papers)
+        assert matches.load_seen_versions(conn, key, []) == {}
     assert seen == {change.paper_key: Seen(1, change.text_key) for change in found[:2]}
     digest_of(store, key, found[3:], second, "2026-11-21")
     with store.read() as conn:
-        seen = load_seen_versions(conn, key, papers)
+        seen = matches.load_seen_versions(conn, key, papers)
     assert seen[papers[0]] == Seen(2, found[3].text_key)
 
 
 def test_a_first_digest_is_given_once_by_one_process(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.read() as conn:
-        (look,) = load_first_digests(conn)
+        (look,) = matches.load_first_digests(conn)
     with store.begin() as conn:
-        assert close_first_digest(conn, look.subscription_id, 7)
+        assert matches.close_first_digest(conn, look.subscription_id, 7)
     with store.begin() as conn:
-        assert not close_first_digest(conn, look.subscription_id, 8)
-        assert load_first_digests(conn) == []
+        assert not matches.close_first_digest(conn, look.subscription_id, 8)
+        assert matches.load_first_digests(conn) == []
 
 
 def test_a_query_that_cannot_be_read_keeps_its_first_digest_for_later(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
-        sync_queries(conn, {"perf": ("all:(", "", "not closed")}, FILE, NOW)
-        assert load_first_digests(conn) == []
-        sync_queries(conn, {"perf": ("all:x", "all:x", "")}, FILE, NOW)
-        (look,) = load_first_digests(conn)
+        queries.sync(conn, {"perf": ("all:(", "", "not closed")}, FILE, NOW)
+        assert matches.load_first_digests(conn) == []
+        queries.sync(conn, {"perf": ("all:x", "all:x", "")}, FILE, NOW)
+        (look,) = matches.load_first_digests(conn)
     assert look.revision.text == "all:x"
 
 
@@ -203,11 +188,11 @@ def test_a_first_digest_waits_to_be_sent_where_somebody_is_there_to_read_it(
     matched = dict.fromkeys(keys.values(), ids(found, 0))
     run_id = store_match(store, matched, occasion=Occasion.FIRST_DIGEST)
     with store.begin() as conn:
-        pause_subscription(conn, keys["paused"], None)
-        assert load_unplanned_first_digests(conn) == [keys["mail"]]
+        subscriptions.pause(conn, keys["paused"], None)
+        assert matches.load_unplanned_first_digests(conn) == [keys["mail"]]
     digest_of(store, keys["mail"], found[:1], run_id, f"run:{run_id}")
     with store.read() as conn:
-        assert load_unplanned_first_digests(conn) == []
+        assert matches.load_unplanned_first_digests(conn) == []
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
@@ -255,13 +240,13 @@ def test_what_was_sent_elsewhere_is_split_from_what_was_not(
     wholly = store_match(store, {key: ids(found, 0)})
     untouched = store_match(store, {key: ids(found, 1)})
     with store.begin() as conn:
-        violations = load_violations(conn)
+        violations = backups.load_violations(conn)
         matched_once = [one for one in violations if one.name == "every change is matched once"]
-        pending = load_pending_matches(conn, key)
-        told = split_sent(conn, key, sent_elsewhere, pending)
-        every = {row.match_run_id: row for row in load_pending_matches(conn, key)}
-        assert load_seen_changes(conn, key, three) == set(three)
-        assert set(matched_once) <= set(load_violations(conn))
+        pending = matches.load_pending(conn, key)
+        told = matches.split_sent(conn, key, sent_elsewhere, pending)
+        every = {row.match_run_id: row for row in matches.load_pending(conn, key)}
+        assert matches.load_seen_changes(conn, key, three) == set(three)
+        assert set(matched_once) <= set(backups.load_violations(conn))
     assert sorted(told) == sorted({wholly, *every} - {mixed, untouched})
     assert sorted(every[run].changes for run in told) == [ids(found, 0), sent_elsewhere]
     rest = every[mixed]
@@ -283,10 +268,10 @@ def test_what_is_dropped_waits_no_longer_and_what_was_sent_stays(
     waiting = store_match(store, {key: three})
     store_match(store, {key: ids(found, 0)})
     with store.begin() as conn:
-        rows = load_pending_matches(conn, key)
-        drop_matches(conn, key, ids(found, 0, 3), rows)
-        (kept,) = load_pending_matches(conn, key)
-        every = load_feed_matches(conn, key, span=9 * DAY, at_least=1)
+        rows = matches.load_pending(conn, key)
+        matches.drop(conn, key, ids(found, 0, 3), rows)
+        (kept,) = matches.load_pending(conn, key)
+        every = matches.load_for_feed(conn, key, span=9 * DAY, at_least=1)
     assert kept.match_run_id == waiting
     assert kept.changes == ids(found, 1)
     assert kept.papers == 1

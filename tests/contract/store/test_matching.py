@@ -20,12 +20,10 @@ from digest.model.subscriptions import FILE, ActiveRevision, QueryOutcome
 from digest.query import PaperIndex
 from digest.serve.installation import open_site
 from digest.site import Site
-from digest.store import Store
+from digest.store import Store, papers, queries, subscriptions
 from digest.store.dialect import unpack
-from digest.store.papers import MATCHED, load_mark
-from digest.store.queries import active_revisions, sync_queries
+from digest.store.papers import MATCHED
 from digest.store.schema import match_runs, matches
-from digest.store.subscriptions import load_followers
 from tests.contract.store.made import NOW, make_paper, make_subscription, store_papers, subscribe
 
 
@@ -86,7 +84,7 @@ def test_who_finds_everything_matched_meanwhile_keeps_nothing(
     assert looked_at == [2, 2]
     assert list_matched(site.store) == [change.id for change in found]
     with site.store.read() as conn:
-        assert load_mark(conn, MATCHED) == found[-1].id
+        assert papers.load_mark(conn, MATCHED) == found[-1].id
         assert len(conn.execute(select(match_runs)).all()) == 1
 
 
@@ -97,7 +95,7 @@ def test_an_edit_of_a_saved_query_meanwhile_is_worked_out_too(
 
     def edit() -> None:
         with site.store.begin() as conn:
-            sync_queries(conn, {"tail": ("ti:clocks", "ti:clocks", "")}, FILE, NOW)
+            queries.sync(conn, {"tail": ("ti:clocks", "ti:clocks", "")}, FILE, NOW)
 
     looked_at = interrupt(monkeypatch, edit)
     assert match(site, first_digests=False).changes == 2
@@ -114,20 +112,20 @@ def test_an_edit_while_matches_are_kept_waits_for_them(
 
     def edit() -> None:
         with site.store.begin() as conn:
-            sync_queries(conn, {"tail": ("ti:clocks", "ti:clocks", "")}, FILE, NOW)
+            queries.sync(conn, {"tail": ("ti:clocks", "ti:clocks", "")}, FILE, NOW)
 
     editing = threading.Thread(target=edit)
 
     def keep(conn: Connection, queries: Collection[int]) -> list[int]:
         editing.start()
-        return load_followers(conn, queries)
+        return subscriptions.load_followers(conn, queries)
 
-    monkeypatch.setattr("digest.match.step.load_followers", keep)
+    monkeypatch.setattr("digest.store.subscriptions.load_followers", keep)
     assert match(site, first_digests=False).changes == 1
     editing.join(30)
     assert list_matched(site.store) == [found.id]
     with site.store.read() as conn:
-        assert [(one.text, one.active_from_change) for one in active_revisions(conn)] == [
+        assert [(one.text, one.active_from_change) for one in queries.active_revisions(conn)] == [
             ("ti:clocks", found.id)
         ]
 
@@ -140,7 +138,7 @@ def test_a_query_saved_meanwhile_is_held_against_all_that_was_not_matched(
     def save() -> None:
         with site.store.begin() as conn:
             both = {"tail": ("all:tail", "all:tail", ""), "other": ("ti:latency", "ti:latency", "")}
-            sync_queries(conn, both, FILE, NOW)
+            queries.sync(conn, both, FILE, NOW)
 
     interrupt(monkeypatch, save)
     assert match(site, first_digests=False).by_query == {"tail": 1, "other": 1}
@@ -163,7 +161,7 @@ def test_others_write_while_matches_are_worked_out(
 
     def write() -> None:
         with site.store.begin() as conn:
-            held.append(load_mark(conn, MATCHED, lock=True))
+            held.append(papers.load_mark(conn, MATCHED, lock=True))
 
     interrupt(monkeypatch, write)
     assert match(site, first_digests=False).changes == 1

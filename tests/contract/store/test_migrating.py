@@ -18,8 +18,7 @@ from digest.model.said import Said, Saying
 from digest.render.precedence import say_near, say_why_first
 from digest.render.renderer import Renderer
 from digest.render.samples import make_entry
-from digest.store import MigrationReport, Store, engine, migrate, open_store
-from digest.store.backups import load_violations
+from digest.store import MigrationReport, Store, backups, engine, migrate, open_store
 from digest.store.dialect import metadata
 from digest.store.digests import load_frozen
 from digest.store.frozen import Frozen, thaw_digest
@@ -101,7 +100,7 @@ def test_what_the_release_before_left_gets_exactly_these_tables_and_stays_sound(
     with opened.read() as conn:
         context = MigrationContext.configure(conn, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
-        assert load_violations(conn) == []
+        assert backups.load_violations(conn) == []
         assert set(conn.execute(select(deliveries.c.state)).scalars()) == set(DeliveryState)
     opened.close()
 

@@ -14,22 +14,19 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.said import Said
-from digest.store import Store
+from digest.store import Store, backups, outbox, subscribers
 from digest.store.attempts import (
     SETTLING_PAUSE,
-    begin_sending,
-    cancel_delivery,
     claim_unknown,
     mark_arrived,
     mark_sent,
     mark_unsent,
-    retry_delivery,
     settle_unknown,
 )
-from digest.store.backups import load_violations
-from digest.store.outbox import claim_deliveries, release_claim, release_claims
+from digest.store.attempts import begin as begin_sending
+from digest.store.attempts import cancel as cancel_delivery
+from digest.store.attempts import retry as retry_delivery
 from digest.store.schema import attempts, deliveries
-from digest.store.subscribers import save_unsubscription
 from tests.conftest import IS_NIGHTLY
 from tests.contract.store.made import MAIL, MATCHED_LATE, MORNING, SLACK, store_digest
 
@@ -170,16 +167,16 @@ class WatchedOutbox:
                     shorter=shorter,
                 )
             else:
-                is_mine = release_claim(conn, delivery)
+                is_mine = outbox.release_claim(conn, delivery)
         assert not is_mine or self.before[delivery.id].token == delivery.token
 
     def interfere(self, event: str, number: int) -> None:
         with self.store.begin() as conn:
             if event == "claim":
                 limit = 1 + number % 4
-                self.believed += claim_deliveries(conn, owner="worker", limit=limit, now=self.now)
+                self.believed += outbox.claim(conn, owner="worker", limit=limit, now=self.now)
             elif event == "crash":
-                release_claims(conn, self.now)
+                outbox.release_claims(conn, self.now)
             elif event == "operator retries":
                 retry_delivery(conn, 1 + number % len(self.before), self.now)
             elif event == "operator drops":
@@ -187,7 +184,7 @@ class WatchedOutbox:
             elif event == "operator says":
                 mark_arrived(conn, 1 + number % len(self.before), self.now)
             elif event == "leave":
-                save_unsubscription(conn, MAIL, "team", how="page", at=self.now)
+                subscribers.save_unsubscription(conn, MAIL, "team", how="page", at=self.now)
                 self.has_left = True
             else:
                 for unknown in claim_unknown(conn, self.now, limit=1):
@@ -280,4 +277,4 @@ def test_the_outbox_holds_its_invariants_under_any_sequence_of_events(
         outbox.happen(event, number)
         outbox.check()
     with store.read() as conn:
-        assert {one.name for one in load_violations(conn)} <= {MATCHED_LATE}
+        assert {one.name for one in backups.load_violations(conn)} <= {MATCHED_LATE}

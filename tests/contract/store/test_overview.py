@@ -2,15 +2,10 @@ from __future__ import annotations
 
 from digest.model.messages import DayCount, DeliveryState, Occasion, Receipt
 from digest.model.said import Said
-from digest.store import Store
-from digest.store.attempts import begin_sending, mark_sent, mark_unsent
+from digest.store import Store, attempts, outbox, overview, papers, runs, subscriptions
 from digest.store.engine import measure_size
 from digest.store.gate import Breaker, load_breaker
-from digest.store.outbox import Outbox, claim_deliveries, load_outbox, release_claim
-from digest.store.overview import load_subscription_lines
-from digest.store.papers import count_papers
-from digest.store.runs import count_quarantined
-from digest.store.subscriptions import pause_subscription
+from digest.store.outbox import Outbox
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -30,11 +25,11 @@ from tests.contract.store.made import (
 
 def test_an_empty_store_has_nothing_to_show(store: Store) -> None:
     with store.read() as conn:
-        assert load_outbox(conn, NOW) == Outbox({}, None)
-        assert load_subscription_lines(conn, NOW, span=30 * DAY) == []
+        assert outbox.load(conn, NOW) == Outbox({}, None)
+        assert overview.load_subscription_lines(conn, NOW, span=30 * DAY) == []
         assert load_breaker(conn) == Breaker(0.0, "", 0)
-        assert count_papers(conn) == 0
-        assert count_quarantined(conn) == 0
+        assert papers.count_papers(conn) == 0
+        assert runs.count_quarantined(conn) == 0
     assert measure_size(store) > 10_000
 
 
@@ -42,11 +37,11 @@ def test_the_outbox_is_counted_by_state_with_its_oldest_due(store: Store) -> Non
     store_digest(store, MAIL, SLACK, slot="1", at=MORNING - DAY)
     store_digest(store, MAIL, SLACK, slot="2", at=MORNING + DAY)
     with store.begin() as conn:
-        first, second = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        release_claim(conn, first)
-        mark_unsent(conn, second, DeliveryState.HELD, Said.plain("login refused"), MORNING)
+        first, second = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        outbox.release_claim(conn, first)
+        attempts.mark_unsent(conn, second, DeliveryState.HELD, Said.plain("login refused"), MORNING)
     with store.read() as conn:
-        standing = load_outbox(conn, MORNING)
+        standing = outbox.load(conn, MORNING)
     assert standing.counts == {DeliveryState.READY: 3, DeliveryState.HELD: 1}
     assert standing.oldest_due == MORNING - DAY
 
@@ -56,16 +51,16 @@ def test_a_subscriptions_line_has_its_last_digest_its_next_turn_and_its_days(
 ) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
-        for delivery in claim_deliveries(conn, owner="me", limit=1, now=MORNING):
-            begin_sending(conn, delivery, make_message(), MORNING)
-            mark_sent(conn, delivery, Receipt("1"), MORNING)
+        for delivery in outbox.claim(conn, owner="me", limit=1, now=MORNING):
+            attempts.begin(conn, delivery, make_message(), MORNING)
+            attempts.mark_sent(conn, delivery, Receipt("1"), MORNING)
     key = planned.subscription_id
     first, second = store_papers(store, [make_paper(51), make_paper(52)])
     (sample,) = store_papers(store, [make_paper(41)])
     store_match(store, {key: (sample.id,)}, occasion=Occasion.FIRST_DIGEST)
     store_match(store, {key: (first.id, second.id)}, at=NOW + DAY)
     with store.read() as conn:
-        (line,) = load_subscription_lines(conn, MORNING, span=30 * DAY)
+        (line,) = overview.load_subscription_lines(conn, MORNING, span=30 * DAY)
     assert line.settings.name == "team"
     assert line.settings.destinations == (MAIL, SLACK)
     assert line.state == "active"
@@ -86,8 +81,8 @@ def test_old_days_are_not_shown_but_what_waits_is_counted_however_old(store: Sto
     matched = dict.fromkeys(ids.values(), (change.id,))
     store_match(store, matched)
     with store.begin() as conn:
-        pause_subscription(conn, ids["team"], NOW + 90 * DAY)
-        found = load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)
+        subscriptions.pause(conn, ids["team"], NOW + 90 * DAY)
+        found = overview.load_subscription_lines(conn, NOW + 60 * DAY, span=30 * DAY)
     lines = {line.settings.name: line for line in found}
     team = lines["team"]
     assert team.waiting == 1

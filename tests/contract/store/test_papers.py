@@ -13,14 +13,13 @@ from digest.model.announcements import Change, Kind
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId
 from digest.store import Store
-from digest.store.changes import (
-    load_changes,
-    load_changes_after,
-    load_earlier_changes,
-    load_latest_changes,
-    save_changes,
-)
-from digest.store.papers import load_known, load_paper
+from digest.store.changes import load as load_changes
+from digest.store.changes import load_after as load_changes_after
+from digest.store.changes import load_earlier as load_earlier_changes
+from digest.store.changes import load_latest as load_latest_changes
+from digest.store.changes import save as save_changes
+from digest.store.papers import load as load_paper
+from digest.store.papers import load_known
 from digest.store.schema import changes, papers, versions
 from tests.contract.store.made import DAY, NOW, make_paper, recording, store_papers
 

@@ -59,8 +59,7 @@ from digest.plan.links import make_links
 from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
 from digest.site import Site
-from digest.store import Store
-from digest.store.backups import load_violations
+from digest.store import Store, backups, subscribers
 from digest.store.dialect import metadata
 from digest.store.schema import (
     digests,
@@ -70,8 +69,8 @@ from digest.store.schema import (
     signups,
     subscriptions,
 )
-from digest.store.subscribers import save_resubscription, save_unsubscription
-from digest.store.subscriptions import load_subscriptions, save_least
+from digest.store.subscriptions import load as load_subscriptions
+from digest.store.subscriptions import save_least
 from tests.fakes.config_file import write_config
 from tests.threads import do_together
 
@@ -216,7 +215,7 @@ def installation(url: str, tmp_path: Path) -> Iterator[SignupInstallation]:
     installation = SignupInstallation(tmp_path, url)
     yield installation
     with installation.store.read() as conn:
-        assert load_violations(conn) == []
+        assert backups.load_violations(conn) == []
     assert installation.site is not None
     installation.site.close()
 
@@ -459,7 +458,7 @@ def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInst
         number = next(numbers)
         with installation.store.begin() as conn:
             if number % 2:
-                save_unsubscription(
+                subscribers.save_unsubscription(
                     conn, f"mailto:{ADA}", name, how="one-click", at=installation.now
                 )
             else:
@@ -477,7 +476,9 @@ def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInst
     for _ in range(3):
         assert in_threads(6, change) == [None] * 6
         with installation.store.begin() as conn:
-            save_resubscription(conn, f"mailto:{ADA}", name, how="page", at=installation.now)
+            subscribers.save_resubscription(
+                conn, f"mailto:{ADA}", name, how="page", at=installation.now
+            )
 
 
 def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(
@@ -518,7 +519,9 @@ def test_an_undone_leave_brings_back_the_next_turn(
     assert turn is not None
     with installation.store.begin() as conn:
         left = EVERYTHING if which == "everything" else own.name
-        save_unsubscription(conn, f"mailto:{ADA}", left, how="page", at=installation.now)
+        subscribers.save_unsubscription(
+            conn, f"mailto:{ADA}", left, how="page", at=installation.now
+        )
     assert installation.load().dues[own.id].next_due_at is None
     with installation.store.begin() as conn:
         undo_unsubscription(conn, installation.load(), own.name, at=installation.now)
@@ -532,7 +535,9 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(
     own = installation.subscribe(replace(QUERIES, joins=("team",)))
     name = own.memberships[0].name
     with installation.store.begin() as conn:
-        save_unsubscription(conn, f"mailto:{ADA}", EVERYTHING, how="page", at=installation.now)
+        subscribers.save_unsubscription(
+            conn, f"mailto:{ADA}", EVERYTHING, how="page", at=installation.now
+        )
     assert installation.readers(name, "team", "other") == [[], ["team@example.org"], []]
     found = installation.subscribe(SignupRequest(joins=("team",)))
     assert [one.name for one in found.memberships if one.unsubscribed_at is None] == ["team"]

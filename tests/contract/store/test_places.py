@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from digest.model.papers import ArxivId
-from digest.store import Store
-from digest.store.runs import count_quarantined, load_quarantined, quarantine_entries, start_run
-from digest.store.subscribers import DestinationState, load_statuses, save_unsubscription
+from digest.store import Store, runs, subscribers
+from digest.store.subscribers import DestinationState
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
 
 ODD = (0, "it has no title", b"<entry>")
@@ -20,10 +19,12 @@ def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_bec
 ) -> None:
     ids = subscribe(store, make_subscription("team", destinations=(SLACK, MAIL, FEED)))
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW + DAY)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW + DAY)
     subscribe(store, make_subscription("team", destinations=(MAIL, FEED)))
     with store.read() as conn:
-        places = {place.destination: place for place in load_statuses(conn, ids["team"])}
+        places = {
+            place.destination: place for place in subscribers.load_statuses(conn, ids["team"])
+        }
     assert list(places)[-1] == FEED
     assert places[MAIL].state is DestinationState.UNSUBSCRIBED
     assert (places[MAIL].reason, places[MAIL].since) == ("one-click", NOW + DAY)
@@ -33,11 +34,11 @@ def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_bec
 
 def test_entries_set_aside_can_be_counted_from_a_moment_on(store: Store) -> None:
     with store.begin() as conn:
-        run = start_run(conn, source="harvest", at=NOW)
-        quarantine_entries(conn, run, 0, [ODD], NOW)
-        quarantine_entries(conn, run, 1, [ODD, ODD], NOW + DAY)
-        assert count_quarantined(conn) == count_quarantined(conn, since=NOW + DAY) == 1
-        assert count_quarantined(conn, since=NOW + 2 * DAY) == 0
+        run = runs.start(conn, source="harvest", at=NOW)
+        runs.quarantine_entries(conn, run, 0, [ODD], NOW)
+        runs.quarantine_entries(conn, run, 1, [ODD, ODD], NOW + DAY)
+        assert runs.count_quarantined(conn) == runs.count_quarantined(conn, since=NOW + DAY) == 1
+        assert runs.count_quarantined(conn, since=NOW + 2 * DAY) == 0
 
 
 def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(
@@ -45,9 +46,9 @@ def test_an_entry_set_aside_by_several_checks_counts_once_until_it_can_be_read(
 ) -> None:
     id_ = ArxivId.parse("math/0309136")
     with store.begin() as conn:
-        run = start_run(conn, source="harvest", at=NOW)
+        run = runs.start(conn, source="harvest", at=NOW)
         for entries in ([HARVESTED], [FOUND, HARVESTED], [ODD, FOUND]):
-            quarantine_entries(conn, run, 0, entries, NOW)
-        assert [entry.position for entry in load_quarantined(conn, 9)] == [2, 0]
-        quarantine_entries(conn, run, 1, [], NOW, readable=[id_, id_])
-        assert [entry.position for entry in load_quarantined(conn, 9)] == [0]
+            runs.quarantine_entries(conn, run, 0, entries, NOW)
+        assert [entry.position for entry in runs.load_quarantined(conn, 9)] == [2, 0]
+        runs.quarantine_entries(conn, run, 1, [], NOW, readable=[id_, id_])
+        assert [entry.position for entry in runs.load_quarantined(conn, 9)] == [0]

@@ -8,17 +8,8 @@ from sqlalchemy import select
 from digest.model.announcements import Kind
 from digest.model.messages import DayCount
 from digest.model.subscriptions import QueryOutcome
-from digest.store import Store
-from digest.store.matches import begin_match_run, save_query_matches, set_matched_mark
-from digest.store.queries import (
-    AskedQuery,
-    SyncReport,
-    active_revisions,
-    load_asked_queries,
-    load_queries,
-    load_query_counts,
-    sync_queries,
-)
+from digest.store import Store, matches, queries
+from digest.store.queries import AskedQuery, SyncReport
 from digest.store.schema import query_revisions
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
@@ -31,14 +22,14 @@ def sync(
     store: Store, wanted: dict[str, tuple[str, str, str]], origin: str = "file", at: datetime = NOW
 ) -> SyncReport:
     with store.begin() as conn:
-        return sync_queries(conn, wanted, origin, at)
+        return queries.sync(conn, wanted, origin, at)
 
 
 def active(store: Store) -> dict[str, tuple[int, str, int]]:
     with store.read() as conn:
         return {
             revision.name: (revision.id, revision.text, revision.active_from_change)
-            for revision in active_revisions(conn)
+            for revision in queries.active_revisions(conn)
         }
 
 
@@ -53,7 +44,7 @@ def test_reading_the_same_file_twice_changes_nothing(store: Store) -> None:
 def test_a_new_query_starts_where_matching_stands(store: Store) -> None:
     store_papers(store, [make_paper(1), make_paper(2)])
     with store.begin() as conn:
-        set_matched_mark(conn, 1, expected=0)
+        matches.set_matched_mark(conn, 1, expected=0)
     sync(store, {"perf": PERF})
     _, text, active_from = active(store)["perf"]
     assert (text, active_from) == ("cat:cs.PF", 1)
@@ -63,7 +54,7 @@ def test_an_edited_query_goes_on_where_matching_stands(store: Store) -> None:
     sync(store, {"perf": PERF})
     store_papers(store, [make_paper(1), make_paper(2), make_paper(3)])
     with store.begin() as conn:
-        set_matched_mark(conn, 2, expected=0)
+        matches.set_matched_mark(conn, 2, expected=0)
     old, _, _ = active(store)["perf"]
     assert sync(store, {"perf": GPU}).edited == ("perf",)
     new, text, active_from = active(store)["perf"]
@@ -93,7 +84,7 @@ def test_a_query_that_is_missing_in_the_file_for_a_week_at_most_never_ended(stor
     assert sync(store, {"gpu": GPU}).ended == ("perf",)
     assert list(active(store)) == ["gpu"]
     with store.read() as conn:
-        kept = active_revisions(conn, ended_since=NOW)
+        kept = queries.active_revisions(conn, ended_since=NOW)
     assert [revision.name for revision in kept] == ["gpu", "perf"], (
         "what is found meanwhile is matched"
     )
@@ -108,7 +99,7 @@ def test_a_query_that_returns_later_begins_anew(store: Store) -> None:
     sync(store, {})
     store_papers(store, [make_paper()])
     with store.begin() as conn:
-        set_matched_mark(conn, 1, expected=0)
+        matches.set_matched_mark(conn, 1, expected=0)
     later = NOW + 7 * DAY + timedelta(seconds=1)
     assert sync(store, {"perf": PERF}, at=later).added == ("perf",)
     _, text, active_from = active(store)["perf"]
@@ -129,8 +120,8 @@ def test_a_query_that_never_could_be_read_is_listed_and_matches_nothing_until_me
     sync(store, {"gpu": BROKEN, "perf": PERF})
     assert list(active(store)) == ["perf"]
     with store.read() as conn:
-        queries = load_queries(conn)
-    problems = {query.name: query.problem for query in queries if query.problem}
+        listed = queries.load(conn)
+    problems = {query.name: query.problem for query in listed if query.problem}
     assert problems == {"gpu": BROKEN[2]}
     report = sync(store, {"gpu": GPU, "perf": PERF})
     assert report == SyncReport(edited=("gpu",), changed={"gpu": ""})
@@ -149,8 +140,8 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
     assert report == SyncReport(used_as_before=("gpu",))
     assert active(store) == {"gpu": (revision, "abs:gpu", 0)}
     with store.read() as conn:
-        (query,) = load_queries(conn)
-        (asked,) = load_asked_queries(conn)
+        (query,) = queries.load(conn)
+        (asked,) = queries.load_asked(conn)
     assert query.text == BROKEN[0]
     assert query.problem == BROKEN[2]
     assert query.revision == 1
@@ -158,7 +149,7 @@ def test_a_query_that_cannot_be_read_any_more_goes_on_as_before_and_mending_it_i
     assert sync(store, {"gpu": GPU}, at=NOW + 2 * DAY) == SyncReport(edited=("gpu",))
     assert active(store) == before
     with store.read() as conn:
-        (query,) = load_queries(conn)
+        (query,) = queries.load(conn)
     assert query.problem == ""
 
 
@@ -169,12 +160,12 @@ def test_a_query_mended_into_another_meaning_is_an_edit_of_what_went_on_meanwhil
     sync(store, {"perf": BROKEN}, at=NOW + DAY)
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
-        set_matched_mark(conn, 1, expected=0)
+        matches.set_matched_mark(conn, 1, expected=0)
     assert sync(store, {"perf": GPU}, at=NOW + 2 * DAY).changed == {"perf": "cat:cs.PF"}
     _, text, active_from = active(store)["perf"]
     assert (text, active_from) == ("abs:GPU", 1)
     with store.read() as conn:
-        (asked,) = load_asked_queries(conn)
+        (asked,) = queries.load_asked(conn)
     old_text = ("cat:cs.PF",)
     assert asked == AskedQuery("abs:gpu", NOW + 2 * DAY, old_text, replaced=old_text)
 
@@ -185,7 +176,7 @@ def test_a_query_in_place_of_others_names_them_though_they_had_other_names(store
     narrower = ("cat:cs.PF AND ti:y", "cat:cs.PF AND ti:y", "")
     sync(store, {"perf": narrower}, at=NOW + 2 * DAY)
     with store.read() as conn:
-        (asked,) = load_asked_queries(conn)
+        (asked,) = queries.load_asked(conn)
     assert asked.earlier == ()
     assert asked.replaced == ("abs:gpu",)
 
@@ -207,8 +198,8 @@ def test_queries_of_the_store_are_not_touched_by_the_file(store: Store) -> None:
     assert sync(store, {"perf": GPU}) == SyncReport(added=("perf",))
     assert sync(store, {}) == SyncReport(ended=("perf",))
     with store.read() as conn:
-        assert load_queries(conn) == [], "those of the file alone are listed"
-        (revision,) = active_revisions(conn)
+        assert queries.load(conn) == [], "those of the file alone are listed"
+        (revision,) = queries.active_revisions(conn)
     assert revision.text == "cat:cs.PF"
 
 
@@ -221,13 +212,13 @@ def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(
     (known,) = store_papers(store, [make_paper(1)], kind=Kind.KNOWN)
     entered = QueryOutcome((3, known.id, 6), (2,), (4,))
     with store.begin() as conn:
-        first = begin_match_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
-        save_query_matches(conn, first, {perf: entered, gpu: QueryOutcome((5,))})
+        first = matches.begin_run(conn, from_change=0, to_change=9, at=NOW, occasion="poll")
+        matches.save_for_query(conn, first, {perf: entered, gpu: QueryOutcome((5,))})
     sync(store, {"perf": GPU, "gpu": GPU})
     edited, _, _ = active(store)["perf"]
     with store.begin() as conn:
-        second = begin_match_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
-        save_query_matches(conn, second, {edited: QueryOutcome(changed=(11,))})
+        second = matches.begin_run(conn, from_change=9, to_change=12, at=NOW + DAY, occasion="poll")
+        matches.save_for_query(conn, second, {edited: QueryOutcome(changed=(11,))})
     with store.read() as conn:
-        assert load_query_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
-        assert load_query_counts(conn, "perf", NOW + DAY) == []
+        assert queries.load_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
+        assert queries.load_counts(conn, "perf", NOW + DAY) == []

@@ -9,15 +9,9 @@ from digest.model.cadences import Cadence
 from digest.model.messages import DeliveryState, Occasion
 from digest.model.subscriptions import TurnState
 from digest.plan.restored import record_all_as_sent, settle
-from digest.store import Store
-from digest.store.attempts import claim_unknown, mark_taken_as_sent, retry_delivery
-from digest.store.backups import load_sent_until, load_violations
-from digest.store.digests import load_summaries
-from digest.store.matches import load_pending_matches, load_seen_versions
-from digest.store.outbox import claim_deliveries
+from digest.store import Store, attempts, backups, digests, matches, outbox, subscriptions
 from digest.store.schema import deliveries
 from digest.store.schema import subscriptions as table
-from digest.store.subscriptions import pause_subscription, resume_subscription, store_slots
 from tests.contract.store.filled import fill
 from tests.contract.store.made import (
     DAY,
@@ -57,22 +51,22 @@ def settle_all(store: Store, until: datetime) -> int:
 
 def list_waiting(store: Store, key: int) -> list[tuple[int, ...]]:
     with store.read() as conn:
-        rows = load_pending_matches(conn, key)
+        rows = matches.load_pending(conn, key)
     return [row.changes for row in rows]
 
 
 def test_what_waited_and_was_due_by_the_moment_counts_as_sent(store: Store) -> None:
     fill(store)
     with store.begin() as conn:
-        retry_delivery(conn, 5, MORNING)
+        attempts.retry(conn, 5, MORNING)
     before = count_states(store, DeliveryState.SUPPRESSED)
     waiting = count_states(store, *_WAITING)
     with store.begin() as conn:
-        assert mark_taken_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
-        assert mark_taken_as_sent(conn, MORNING, LATER) == waiting > 0
-        assert load_violations(conn) == []
-        assert claim_deliveries(conn, owner="worker", limit=9, now=LATER) == []
-        assert claim_unknown(conn, LATER) == []
+        assert attempts.mark_taken_as_sent(conn, MORNING - timedelta(seconds=1), LATER) == 0
+        assert attempts.mark_taken_as_sent(conn, MORNING, LATER) == waiting > 0
+        assert backups.load_violations(conn) == []
+        assert outbox.claim(conn, owner="worker", limit=9, now=LATER) == []
+        assert attempts.claim_unknown(conn, LATER) == []
     assert count_states(store, *_WAITING) == 0
     assert count_states(store, DeliveryState.SUPPRESSED) == before + waiting
 
@@ -83,7 +77,7 @@ def test_what_was_held_for_the_operator_stays_held(store: Store) -> None:
     fifth = update(deliveries).where(deliveries.c.id == 5)
     with store.begin() as conn:
         conn.execute(fifth.values(state="held", ended_at=None))
-        mark_taken_as_sent(conn, LATER, LATER)
+        attempts.mark_taken_as_sent(conn, LATER, LATER)
     assert count_states(store, DeliveryState.HELD) == held + 1
 
 
@@ -98,13 +92,13 @@ def test_papers_in_the_backup_and_papers_found_only_later_count_as_sent_and_keep
     with store.begin() as conn:
         assert record_all_as_sent(conn, "harvest", LATER) == 1
         assert record_all_as_sent(conn, "harvest", LATER) == 0
-        assert load_pending_matches(conn, key) == []
+        assert matches.load_pending(conn, key) == []
         both = [first.paper_key, second.paper_key]
-        assert load_seen_versions(conn, key, both).keys() == {*both}
-        kept = load_summaries(conn, subscription_ids=[key], limit=9)
+        assert matches.load_seen_versions(conn, key, both).keys() == {*both}
+        kept = digests.load_summaries(conn, subscription_ids=[key], limit=9)
         assert [one.occasion for one in kept] == [Occasion.ALREADY_SENT] * 2
         assert conn.execute(select(deliveries)).all() == []
-        assert {one.name for one in load_violations(conn)} <= {
+        assert {one.name for one in backups.load_violations(conn)} <= {
             "matching has come as far as its mark says"
         }
 
@@ -144,10 +138,10 @@ def test_a_pause_that_lasts_longer_keeps_what_waits_also_after_its_end(store: St
     (change,) = store_papers(store, [make_paper(1)], at=FOUND)
     store_match(store, {key: (change.id,)}, at=FOUND)
     with store.begin() as conn:
-        pause_subscription(conn, key, None)
+        subscriptions.pause(conn, key, None)
     assert settle_all(store, LATER - DAY) == 0
     with store.begin() as conn:
-        assert resume_subscription(conn, key, LATER, LATER)
+        assert subscriptions.resume(conn, key, LATER, LATER)
         assert record_all_as_sent(conn, "harvest", LATER) == 0
     assert list_waiting(store, key) == [(change.id,)]
 
@@ -159,7 +153,7 @@ def test_a_pause_that_was_over_by_the_moment_has_ended_and_what_it_kept_counts_a
     (change,) = store_papers(store, [make_paper(1)], at=FOUND)
     store_match(store, {key: (change.id,)}, at=FOUND)
     with store.begin() as conn:
-        pause_subscription(conn, key, TURN + DAY)
+        subscriptions.pause(conn, key, TURN + DAY)
     assert settle_all(store, TURN + DAY) == 1
     assert list_waiting(store, key) == []
 
@@ -171,8 +165,8 @@ def test_turns_that_had_come_by_the_moment_were_taken(store: Store) -> None:
     has_come = TurnState(TURN - DAY, "2026-11-18")
     to_come = TurnState(TURN + 3 * DAY, "")
     with store.begin() as conn:
-        store_slots(conn, {ids["team"]: has_come})
-        store_slots(conn, {ids["weekly"]: to_come})
+        subscriptions.store_slots(conn, {ids["team"]: has_come})
+        subscriptions.store_slots(conn, {ids["weekly"]: to_come})
     settle_all(store, TURN + timedelta(hours=1))
     with store.read() as conn:
         rows = conn.execute(select(table)).all()
@@ -185,6 +179,6 @@ def test_a_database_that_was_never_restored_takes_nothing_as_sent(store: Store) 
     (change,) = store_papers(store, [make_paper(1)], at=FOUND)
     store_match(store, {key: (change.id,)}, at=FOUND)
     with store.begin() as conn:
-        assert load_sent_until(conn) is None
+        assert backups.load_sent_until(conn) is None
         assert record_all_as_sent(conn, "harvest", LATER) == 0
     assert list_waiting(store, key) == [(change.id,)]

@@ -17,13 +17,12 @@ from digest.model.messages import DeliveryState, Receipt
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import QueryOutcome
 from digest.poll.novelty import store_changes
-from digest.store import Store
-from digest.store.attempts import begin_sending, mark_sent
-from digest.store.backups import load_violations
-from digest.store.changes import load_changes_after, load_latest_changes
-from digest.store.gaps import close_found_gaps, load_announced_numbers, load_open_gaps, save_gaps
-from digest.store.matches import save_query_matches
-from digest.store.outbox import claim_deliveries, delete_expired
+from digest.store import Store, backups, gaps, outbox, subscriptions, workers
+from digest.store.attempts import begin as begin_sending
+from digest.store.attempts import mark_sent
+from digest.store.changes import load_after as load_changes_after
+from digest.store.changes import load_latest as load_latest_changes
+from digest.store.matches import save_for_query as save_query_matches
 from digest.store.papers import (
     assign_announcements,
     count_announced,
@@ -47,8 +46,7 @@ from digest.store.schema import (
     versions,
 )
 from digest.store.schema import forgotten_days as days_table
-from digest.store.subscriptions import save_least
-from digest.store.workers import Worker, delete_worker, save_worker
+from digest.store.workers import Worker
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -68,7 +66,7 @@ from tests.contract.store.made import (
 
 def send_one(store: Store) -> None:
     with store.begin() as conn:
-        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING)
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING)
         assert begin_sending(conn, delivery, make_message(), MORNING) is DeliveryState.SENDING
         assert mark_sent(conn, delivery, Receipt("ok"), MORNING)
 
@@ -76,7 +74,7 @@ def send_one(store: Store) -> None:
 def count_kept(store: Store) -> dict[str, int]:
     bodies = select(func.count()).where(deliveries.c.body.is_not(None))
     with store.read() as conn:
-        assert {violation.name for violation in load_violations(conn)} <= {MATCHED_LATE}
+        assert {violation.name for violation in backups.load_violations(conn)} <= {MATCHED_LATE}
         tables = (deliveries, attempts, digests, matches)
         kept = {table.name: count(conn, table) for table in tables}
         kept["bodies"] = conn.execute(bodies).scalar_one()
@@ -97,13 +95,13 @@ def test_each_kind_goes_at_its_time_and_what_is_under_way_never(
         (subscription,) = conn.execute(select(digests.c.subscription_id).distinct()).scalars()
         for age in range(3):
             moment = MORNING + age * DAY
-            save_least(conn, moment.date(), {subscription: 1})
+            subscriptions.save_least(conn, moment.date(), {subscription: 1})
     assert count_kept(store) == begun
 
-    delete_expired(store, MORNING + 7 * DAY)
+    outbox.delete_expired(store, MORNING + 7 * DAY)
     assert count_kept(store) == begun
-    assert delete_expired(store, MORNING + 8 * DAY)["rendered bytes"] == 4
-    assert delete_expired(store, MORNING + 181 * DAY) == {
+    assert outbox.delete_expired(store, MORNING + 8 * DAY)["rendered bytes"] == 4
+    assert outbox.delete_expired(store, MORNING + 181 * DAY) == {
         "rendered bytes": 0,
         "deliveries": 3,
         "top tenths of announcements": 1,
@@ -125,14 +123,14 @@ def mark_matched(conn: Connection, change: int) -> None:
 def forget(store: Store, days: int = 90) -> None:
     with store.begin() as conn:
         mark_matched(conn, 99)
-    delete_expired(store, NOW + 91 * DAY, unmatched_days=days)
+    outbox.delete_expired(store, NOW + 91 * DAY, unmatched_days=days)
 
 
 def forget_and_pack(store: Store) -> None:
     forget(store)
     newest = make_paper(99, datestamp=NOW.date())  # it keeps its row
     store_papers(store, [newest])
-    delete_expired(store, NOW + 106 * DAY, unmatched_days=365)
+    outbox.delete_expired(store, NOW + 106 * DAY, unmatched_days=365)
 
 
 def come_again(conn: Connection, paper: Paper) -> list[Kind]:
@@ -162,7 +160,7 @@ def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
         kept_ids = sorted(load_known(conn, every))
         forgotten_ids = sorted(load_forgotten(conn, every))
         latest = list(load_latest_changes(conn))
-        assert load_announced_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
+        assert gaps.load_announced_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
         assert count(conn, versions) == 4
         assert count(conn, changes) == 4
     assert [id_.number for id_ in kept_ids] == [2, 3, 5]
@@ -231,7 +229,7 @@ def test_what_is_packed_answers_as_its_row_did(
             gone.add((id_, one.version, one.begun_hash))
         newest = load_newest_paper(conn)
         order = newest and newest[0].announcement_order
-        known = (count_papers(conn), load_announced_numbers(conn), order)
+        known = (count_papers(conn), gaps.load_announced_numbers(conn), order)
         counted = count_announced(conn, NOW.date(), NOW.date())
         return gone, known, counted
 
@@ -266,21 +264,21 @@ def test_an_id_that_is_packed_is_not_missing(store: Store) -> None:
     forget_and_pack(store)
     missing = [ArxivId(202611, number) for number in (1, 2, 4)]
     with store.begin() as conn:
-        save_gaps(conn, missing, NOW)
-        assert close_found_gaps(conn, NOW) == 1
-        still_open = load_open_gaps(conn)
+        gaps.save(conn, missing, NOW)
+        assert gaps.close_found(conn, NOW) == 1
+        still_open = gaps.load_open(conn)
     assert [gap.id.number for gap in still_open] == [2, 4]
 
 
 def test_nothing_is_packed_while_another_release_is_at_work(store: Store) -> None:
     store_papers(store, [make_paper(1)])
     with store.begin() as conn:
-        save_worker(conn, Worker("old", "0.0.1", "lab", 11, NOW))
+        workers.save(conn, Worker("old", "0.0.1", "lab", 11, NOW))
     for expected in (0, 1):
         forget_and_pack(store)
         with store.begin() as conn:
             assert count(conn, forgotten) == expected
-            delete_worker(conn, "old")
+            workers.remove(conn, "old")
 
 
 def test_a_second_check_of_a_day_forgets_and_packs_nothing_more(store: Store) -> None:
@@ -291,7 +289,7 @@ def test_a_second_check_of_a_day_forgets_and_packs_nothing_more(store: Store) ->
         mark_matched(conn, 99)
     for day, hour, texts, rows in ((4, 0, 8, 24), (4, 23, 8, 24), (19, 1, 0, 8), (19, 23, 0, 8)):
         at = NOW.replace(hour=hour) + day * DAY
-        delete_expired(store, at, unmatched_days=3)
+        outbox.delete_expired(store, at, unmatched_days=3)
         with store.read() as conn:
             assert count(conn, versions) == texts
             assert count(conn, papers) == rows
@@ -305,7 +303,7 @@ def test_a_paper_that_comes_again_while_it_is_packed_keeps_its_row(store: Store)
     with ThreadPoolExecutor(1) as pool:
         with store.begin() as conn:
             assert come_again(conn, new_version) == [Kind.REPLACEMENT]
-            packing = pool.submit(delete_expired, store, NOW + 106 * DAY, unmatched_days=365)
+            packing = pool.submit(outbox.delete_expired, store, NOW + 106 * DAY, unmatched_days=365)
             wait([packing], 0.5)
         packing.result()
     with store.read() as conn:

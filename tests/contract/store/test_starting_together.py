@@ -9,8 +9,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from digest.store import Store, open_store
-from digest.store.queries import SyncReport, load_queries, sync_queries
+from digest.store import Store, open_store, queries
+from digest.store.queries import SyncReport
 
 NOW = datetime(2026, 11, 19, 8, tzinfo=UTC)
 FILE = {"perf": ("cat:cs.PF", "cat:cs.PF", "")}
@@ -21,17 +21,17 @@ def test_the_second_of_two_processes_waits_and_then_finds_nothing_left_to_do(sto
 
     def sync() -> None:
         with store.begin() as conn:
-            reports.append(sync_queries(conn, FILE, "file", NOW))
+            reports.append(queries.sync(conn, FILE, "file", NOW))
 
     second = threading.Thread(target=sync)
     with store.begin() as conn:
-        reports.append(sync_queries(conn, FILE, "file", NOW))
+        reports.append(queries.sync(conn, FILE, "file", NOW))
         second.start()
         time.sleep(0.3)  # long enough for the other to reach the lock
     second.join(20)
     assert reports == [SyncReport(added=("perf",)), SyncReport()]
     with store.read() as conn:
-        assert [query.name for query in load_queries(conn)] == ["perf"]
+        assert [query.name for query in queries.load(conn)] == ["perf"]
 
 
 def test_a_process_waits_for_another_that_is_at_work_on_a_file_not_yet_in_wal_mode(

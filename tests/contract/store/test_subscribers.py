@@ -9,27 +9,10 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import DeliveryState
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
-from digest.store import Store
-from digest.store.attempts import begin_sending
-from digest.store.outbox import claim_deliveries
+from digest.store import Store, attempts, outbox, subscribers, subscriptions, tokens
 from digest.store.schema import consents, deliveries
 from digest.store.schema import subscribers as subscribers_table
-from digest.store.subscribers import (
-    confirm_by_operator,
-    destination_key,
-    load_singly_unsubscribed,
-    save_resubscription,
-    save_unsubscription,
-)
-from digest.store.subscriptions import end_subscription, load_subscriptions
-from digest.store.tokens import (
-    StoredToken,
-    TokenPurpose,
-    load_secret,
-    load_token,
-    make_token_row,
-    save_tokens,
-)
+from digest.store.tokens import StoredToken, TokenPurpose
 from tests.contract.store.made import (
     DAY,
     MAIL,
@@ -49,22 +32,24 @@ from tests.contract.store.made import (
 
 def leave(store: Store, destination: Destination | str = MAIL, subscription: str = "team") -> bool:
     with store.begin() as conn:
-        return save_unsubscription(conn, destination, subscription, how="one-click", at=NOW)
+        return subscribers.save_unsubscription(
+            conn, destination, subscription, how="one-click", at=NOW
+        )
 
 
 def resubscribe(store: Store, subscription: str = "team") -> bool:
     with store.begin() as conn:
-        return save_resubscription(conn, MAIL, subscription, how="page", at=NOW + DAY)
+        return subscribers.save_resubscription(conn, MAIL, subscription, how="page", at=NOW + DAY)
 
 
 def try_to_send(store: Store) -> dict[str, DeliveryState]:
     """Claim everything and record the intent; return what came of it by destination."""
     with store.begin() as conn:
-        claimed = claim_deliveries(conn, owner="me", limit=99, now=MORNING)
+        claimed = outbox.claim(conn, owner="me", limit=99, now=MORNING)
     outcome = {}
     for delivery in claimed:
         with store.begin() as conn:
-            outcome[str(delivery.destination)] = begin_sending(
+            outcome[str(delivery.destination)] = attempts.begin(
                 conn, delivery, make_message(), MORNING
             )
     return outcome
@@ -81,7 +66,7 @@ def events(store: Store) -> list[tuple[str, str, str]]:
 def test_an_address_in_the_file_counts_as_confirmed_and_is_logged_once(store: Store) -> None:
     for _ in range(2):
         with store.begin() as conn:
-            confirm_by_operator(conn, "Reader@Example.ORG", "team", NOW)
+            subscribers.confirm_by_operator(conn, "Reader@Example.ORG", "team", NOW)
     assert events(store) == [("team", "confirmed", "operator")]
     with store.read() as conn:
         (row,) = conn.execute(select(subscribers_table)).all()
@@ -97,7 +82,7 @@ def test_leaving_beats_the_file(store: Store) -> None:
     store_digest(store)
     assert leave(store, subscription="")
     with store.begin() as conn:
-        confirm_by_operator(conn, MAIL.address, "team", NOW + DAY)
+        subscribers.confirm_by_operator(conn, MAIL.address, "team", NOW + DAY)
         assert conn.execute(select(subscribers_table.c.state)).scalar() == "unsubscribed"
     assert events(store) == [("team", "confirmed", "operator"), ("", "unsubscribed", "one-click")]
 
@@ -121,7 +106,7 @@ def test_what_waits_for_whoever_leaves_is_suppressed_and_the_rest_goes_on(store:
     leave(store)
     assert states(store) == [DeliveryState.SUPPRESSED] * 2 + [DeliveryState.READY] * 2
     with store.read() as conn:
-        assert load_subscriptions(conn)[0].subscription.destinations == (SLACK,)
+        assert subscriptions.load(conn)[0].subscription.destinations == (SLACK,)
 
 
 def test_leaving_one_subscription_leaves_the_others(store: Store) -> None:
@@ -129,21 +114,21 @@ def test_leaving_one_subscription_leaves_the_others(store: Store) -> None:
     leave(store)
     with store.read() as conn:
         found = {
-            one.subscription.name: one.subscription.destinations for one in load_subscriptions(conn)
+            one.subscription.name: one.subscription.destinations for one in subscriptions.load(conn)
         }
     assert found == {"team": (), "other": (MAIL,)}
     leave(store, subscription="")
     with store.read() as conn:
-        assert {one.subscription.destinations for one in load_subscriptions(conn)} == {()}
+        assert {one.subscription.destinations for one in subscriptions.load(conn)} == {()}
 
 
 def test_a_delivery_claimed_before_somebody_left_is_not_sent_after(store: Store) -> None:
     store_digest(store)
     with store.begin() as conn:
-        (delivery,) = claim_deliveries(conn, owner="me", limit=1, now=MORNING)
+        (delivery,) = outbox.claim(conn, owner="me", limit=1, now=MORNING)
     leave(store)
     with store.begin() as conn:
-        assert begin_sending(conn, delivery, make_message(), MORNING) is not DeliveryState.SENDING
+        assert attempts.begin(conn, delivery, make_message(), MORNING) is not DeliveryState.SENDING
     assert states(store) == [DeliveryState.SUPPRESSED]
 
 
@@ -152,13 +137,13 @@ def _never_confirmed(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
 
 
 def _ended(conn: Any, subscription_id: int) -> None:  # noqa: ANN401 - a Connection
-    end_subscription(conn, subscription_id, NOW)
+    subscriptions.end(conn, subscription_id, NOW)
     conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
 
 
 def _left_in_general(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
-    save_unsubscription(conn, MAIL, "", how="page", at=NOW)
-    save_unsubscription(conn, SLACK, "", how="page", at=NOW)
+    subscribers.save_unsubscription(conn, MAIL, "", how="page", at=NOW)
+    subscribers.save_unsubscription(conn, SLACK, "", how="page", at=NOW)
     conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
 
 
@@ -190,7 +175,7 @@ def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> N
     assert resubscribe(store)
     assert not resubscribe(store)
     with store.read() as conn:
-        (found,) = load_subscriptions(conn)
+        (found,) = subscriptions.load(conn)
     assert (found.plan_after, found.subscription.destinations) == (run_id, (MAIL,))
     assert events(store)[1:] == [
         ("team", "unsubscribed", "one-click"),
@@ -203,12 +188,12 @@ def test_coming_back_starts_with_what_is_matched_from_then_on(store: Store) -> N
 def test_coming_back_does_not_move_a_subscription_that_others_kept_reading(store: Store) -> None:
     planned = store_digest(store, MAIL, SLACK)
     with store.read() as conn:
-        before = load_subscriptions(conn)[0].plan_after
+        before = subscriptions.load(conn)[0].plan_after
     leave(store)
     store_match(store, {planned.subscription_id: (1,)})
     resubscribe(store)
     with store.read() as conn:
-        assert load_subscriptions(conn)[0].plan_after == before
+        assert subscriptions.load(conn)[0].plan_after == before
 
 
 def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Store) -> None:
@@ -219,8 +204,8 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     run_id = store_match(store, {ids["team"]: (1,), ids["other"]: (1,)})
     assert resubscribe(store, "")
     with store.read() as conn:
-        found = {one.subscription.name: one for one in load_subscriptions(conn)}
-        assert load_singly_unsubscribed(conn, MAIL) == ["team"]
+        found = {one.subscription.name: one for one in subscriptions.load(conn)}
+        assert subscribers.load_singly_unsubscribed(conn, MAIL) == ["team"]
     assert {name: one.subscription.destinations for name, one in found.items()} == {
         "team": (),
         "other": (MAIL,),
@@ -228,8 +213,8 @@ def test_coming_back_to_everything_leaves_out_what_was_left_by_itself(store: Sto
     assert (found["other"].plan_after, found["team"].plan_after) == (run_id, 0)
     assert resubscribe(store)
     with store.read() as conn:
-        assert {one.subscription.destinations for one in load_subscriptions(conn)} == {(MAIL,)}
-        assert load_singly_unsubscribed(conn, MAIL) == []
+        assert {one.subscription.destinations for one in subscriptions.load(conn)} == {(MAIL,)}
+        assert subscribers.load_singly_unsubscribed(conn, MAIL) == []
 
 
 def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Store) -> None:
@@ -238,7 +223,7 @@ def test_taking_back_one_leave_brings_nobody_back_who_left_everything(store: Sto
     leave(store, subscription="")
     assert resubscribe(store)
     with store.read() as conn:
-        assert load_subscriptions(conn)[0].subscription.destinations == ()
+        assert subscriptions.load(conn)[0].subscription.destinations == ()
         assert conn.execute(select(subscribers_table.c.state)).scalars().all() == ["unsubscribed"]
 
 
@@ -269,22 +254,24 @@ def test_a_channel_can_be_left_too(store: Store) -> None:
 
 def test_an_odd_address_is_still_one_address() -> None:
     odd = Destination(DestinationKind.MAIL, "Odd One@@Example")
-    assert destination_key(odd) == destination_key("mailto:odd one@@example")
+    assert subscribers.destination_key(odd) == subscribers.destination_key(
+        "mailto:odd one@@example"
+    )
 
 
 def test_a_token_is_found_by_its_hash_and_stays_as_it_was_kept_first(store: Store) -> None:
     with store.begin() as conn:
         for name in ("team", "other"):
-            row = make_token_row("f00d", "unsubscribe", destination=str(MAIL), subscription=name)
-            save_tokens(conn, [row], at=NOW)
-        assert load_token(conn, "f00d") == StoredToken(
+            row = tokens.make_row("f00d", "unsubscribe", destination=str(MAIL), subscription=name)
+            tokens.save(conn, [row], at=NOW)
+        assert tokens.load(conn, "f00d") == StoredToken(
             TokenPurpose.UNSUBSCRIBE, str(MAIL), "team", None
         )
-        assert load_token(conn, "beef") is None
+        assert tokens.load(conn, "beef") is None
 
 
 def test_the_installations_secret_stays_the_same(store: Store) -> None:
     with store.read() as conn:
-        secret = load_secret(conn)
+        secret = tokens.load_secret(conn)
         assert len(secret) >= 32
-        assert load_secret(conn) == secret
+        assert tokens.load_secret(conn) == secret

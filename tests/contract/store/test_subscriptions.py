@@ -6,19 +6,8 @@ from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import TurnState
-from digest.store import Store
-from digest.store.matches import load_due_slots
+from digest.store import Store, matches, subscribers, subscriptions
 from digest.store.schema import deliveries
-from digest.store.subscribers import save_unsubscription
-from digest.store.subscriptions import (
-    end_subscription,
-    load_subscriptions,
-    make_due,
-    pause_subscription,
-    resume_subscription,
-    set_next_due,
-    store_slots,
-)
 from tests.contract.store.made import (
     DAY,
     FEED,
@@ -36,7 +25,7 @@ SECOND = timedelta(seconds=1)
 
 def due(store: Store, now: datetime, limit: int = 10) -> list[str]:
     with store.read() as conn:
-        return [turn.name for turn in load_due_slots(conn, now, limit)]
+        return [turn.name for turn in matches.load_due_slots(conn, now, limit)]
 
 
 def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_first(
@@ -46,34 +35,34 @@ def test_a_subscription_is_due_from_its_moment_on_and_the_longest_waiting_comes_
         store, make_subscription("late"), make_subscription("early"), make_subscription("later")
     )
     with store.begin() as conn:
-        store_slots(conn, {ids["early"]: TurnState(NOW, "2026-11-18")})
-        set_next_due(conn, ids["later"], NOW + 2 * DAY)
+        subscriptions.store_slots(conn, {ids["early"]: TurnState(NOW, "2026-11-18")})
+        subscriptions.set_next_due(conn, ids["later"], NOW + 2 * DAY)
     assert due(store, NOW - SECOND) == []
     assert due(store, NOW) == ["early"]
     assert due(store, NOW + DAY) == ["early", "late"]
     assert due(store, NOW + DAY, limit=1) == ["early"]
     with store.read() as conn:
-        (found,) = load_subscriptions(conn, [ids["early"]])
+        (found,) = subscriptions.load(conn, [ids["early"]])
     assert found.last_slot == "2026-11-18"
 
 
 def test_a_subscription_waits_out_its_pause_and_then_counts_again(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:
-        assert pause_subscription(conn, ids["team"], NOW + 5 * DAY)
+        assert subscriptions.pause(conn, ids["team"], NOW + 5 * DAY)
     assert due(store, NOW + 4 * DAY) == []
     assert due(store, NOW + 5 * DAY) == ["team"]
     with store.begin() as conn:
-        assert resume_subscription(conn, ids["team"], NOW + 3 * DAY, NOW)
-        assert not resume_subscription(conn, ids["team"], NOW, NOW)
+        assert subscriptions.resume(conn, ids["team"], NOW + 3 * DAY, NOW)
+        assert not subscriptions.resume(conn, ids["team"], NOW, NOW)
     assert due(store, NOW + 3 * DAY) == ["team"]
 
 
 def test_a_pause_without_end_lasts_until_it_is_ended(store: Store) -> None:
     ids = subscribe(store, make_subscription())
     with store.begin() as conn:
-        pause_subscription(conn, ids["team"], None)
-        (found,) = load_subscriptions(conn)
+        subscriptions.pause(conn, ids["team"], None)
+        (found,) = subscriptions.load(conn)
     assert found.state == "paused", "it still collects"
     assert due(store, NOW + 1000 * DAY) == []
 
@@ -81,11 +70,11 @@ def test_a_pause_without_end_lasts_until_it_is_ended(store: Store) -> None:
 def test_an_ended_subscription_is_neither_due_nor_listed_nor_ended_twice(store: Store) -> None:
     planned = store_digest(store)
     with store.begin() as conn:
-        assert end_subscription(conn, planned.subscription_id, NOW)
-        assert not end_subscription(conn, planned.subscription_id, NOW)
-        assert not pause_subscription(conn, planned.subscription_id, None)
-        assert load_subscriptions(conn) == []
-        assert len(load_subscriptions(conn, include_ended=True)) == 1
+        assert subscriptions.end(conn, planned.subscription_id, NOW)
+        assert not subscriptions.end(conn, planned.subscription_id, NOW)
+        assert not subscriptions.pause(conn, planned.subscription_id, None)
+        assert subscriptions.load(conn) == []
+        assert len(subscriptions.load(conn, include_ended=True)) == 1
         assert conn.execute(select(deliveries.c.state)).scalar() == DeliveryState.SUPPRESSED
     assert due(store, NOW + 9 * DAY) == []
 
@@ -93,11 +82,11 @@ def test_an_ended_subscription_is_neither_due_nor_listed_nor_ended_twice(store: 
 def test_an_event_makes_subscriptions_due_unless_they_are_due_before(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"), make_subscription("c"))
     with store.begin() as conn:
-        set_next_due(conn, ids["a"], None)
-        set_next_due(conn, ids["b"], NOW - DAY)
-        pause_subscription(conn, ids["c"], None)
-        assert make_due(conn, ids.values(), NOW) == 1
-        assert make_due(conn, ids.values(), NOW) == 0
+        subscriptions.set_next_due(conn, ids["a"], None)
+        subscriptions.set_next_due(conn, ids["b"], NOW - DAY)
+        subscriptions.pause(conn, ids["c"], None)
+        assert subscriptions.make_due(conn, ids.values(), NOW) == 1
+        assert subscriptions.make_due(conn, ids.values(), NOW) == 0
     assert due(store, NOW) == ["b", "a"]
 
 
@@ -108,8 +97,8 @@ def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None
         make_subscription("both", destinations=(MAIL, SLACK)),
     )
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "", how="page", at=NOW)
-        found = {one.subscription.name: one for one in load_subscriptions(conn)}
+        subscribers.save_unsubscription(conn, MAIL, "", how="page", at=NOW)
+        found = {one.subscription.name: one for one in subscriptions.load(conn)}
     assert found["team"].next_due_at is None
     assert due(store, NOW + DAY) == ["both"]
 
@@ -117,13 +106,13 @@ def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None
 def test_loading_no_ids_loads_nothing(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.read() as conn:
-        assert load_subscriptions(conn, []) == []
+        assert subscriptions.load(conn, []) == []
 
 
 def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: Store) -> None:
     subscribe(store, *(make_subscription(f"team-{number}") for number in range(100)))
     with recording(store) as statements, store.read() as conn:
-        assert len(load_subscriptions(conn)) == 100
+        assert len(subscriptions.load(conn)) == 100
     reads = [statement for statement in statements if statement.startswith("SELECT")]
     assert len(reads) == 3
 
@@ -131,11 +120,11 @@ def test_a_hundred_subscriptions_are_loaded_in_as_many_statements_as_one(store: 
 def test_turns_are_taken_together_with_the_slots_they_had(store: Store) -> None:
     ids = subscribe(store, make_subscription("a"), make_subscription("b"))
     with store.begin() as conn:
-        locked = load_due_slots(conn, NOW + DAY, 10, lock=True)
+        locked = matches.load_due_slots(conn, NOW + DAY, 10, lock=True)
         turn_of_a = TurnState(NOW + 2 * DAY, "2026-11-20")
         turn_of_b = TurnState(None, "run:7 2026-11-19")
-        store_slots(conn, {ids["a"]: turn_of_a, ids["b"]: turn_of_b})
-        found = {one.subscription.name: one for one in load_subscriptions(conn)}
+        subscriptions.store_slots(conn, {ids["a"]: turn_of_a, ids["b"]: turn_of_b})
+        found = {one.subscription.name: one for one in subscriptions.load(conn)}
     assert sorted(turn.name for turn in locked) == ["a", "b"]
     a = found["a"]
     assert a.next_due_at == NOW + 2 * DAY

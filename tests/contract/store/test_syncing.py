@@ -22,18 +22,9 @@ from digest.model.subscriptions import (
     Subscription,
     WhenEmpty,
 )
-from digest.store import Store
-from digest.store.attempts import begin_sending, mark_unsent, settle_unknown
-from digest.store.matches import (
-    close_first_digest,
-    load_feed_matches,
-    load_first_digests,
-    load_pending_matches,
-)
-from digest.store.outbox import claim_deliveries
-from digest.store.queries import SyncReport, sync_queries
-from digest.store.subscribers import DroppedMatches, save_unsubscription
-from digest.store.subscriptions import load_subscriptions
+from digest.store import Store, attempts, matches, outbox, queries, subscribers, subscriptions
+from digest.store.queries import SyncReport
+from digest.store.subscribers import DroppedMatches
 from digest.store.sync import sync_subscriptions
 from tests.contract.store.made import (
     DAY,
@@ -63,13 +54,13 @@ def sync(store: Store, *wanted: Subscription, at_day: int = 0, origin: str = FIL
         names.update(subscription.queries)
     texts = {name: (name, name, "") for name in sorted(names)}
     with store.begin() as conn:
-        sync_queries(conn, texts, origin, at)
+        queries.sync(conn, texts, origin, at)
         return sync_subscriptions(conn, wanted, origin, at, AlwaysDue(at + DAY))
 
 
 def load(store: Store, name: str = "team") -> DueSubscription:
     with store.read() as conn:
-        (found,) = load_subscriptions(conn, names=[name], include_ended=True)
+        (found,) = subscriptions.load(conn, names=[name], include_ended=True)
         return found
 
 
@@ -201,7 +192,7 @@ def return_after(store: Store, gap: timedelta) -> DueSubscription:
     at = NOW + gap
     wanted = make_subscription(destinations=(MAIL, SLACK))
     with store.begin() as conn:
-        sync_queries(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, at)
+        queries.sync(conn, {"perf": ("all:perf", "all:perf", "")}, FILE, at)
         report = sync_subscriptions(conn, [wanted], FILE, at, NextDay(NOW))
     assert report.added == ("team",)
     return load(store)
@@ -216,7 +207,7 @@ def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_be
     before = load(store)
     sync(store)
     with store.read() as conn:
-        (away,) = load_subscriptions(conn, ended_since=NOW)
+        (away,) = subscriptions.load(conn, ended_since=NOW)
     assert [one.name for one in away.revisions] == ["perf"], "what is found meanwhile is matched"
     store_match(store, {planned.subscription_id: (second.id,)})
     found = return_after(store, timedelta(days=7))
@@ -226,7 +217,7 @@ def test_a_subscription_that_returns_within_a_week_goes_on_as_if_it_had_never_be
     assert found.next_due_at == NOW + timedelta(days=7), "a turn that came meanwhile is due"
     assert states(store) == [DeliveryState.READY] * 2
     with store.read() as conn:
-        pending = load_pending_matches(conn, found.id, found.plan_after)
+        pending = matches.load_pending(conn, found.id, found.plan_after)
     assert [row.changes for row in pending] == [(first.id,), (second.id,)]
 
 
@@ -251,14 +242,14 @@ def test_what_may_have_arrived_before_a_subscription_ended_is_not_sent_when_it_r
 ) -> None:
     store_digest(store, MAIL, SLACK)
     with store.begin() as conn:
-        mail, post = claim_deliveries(conn, owner="me", limit=9, now=MORNING)
-        begin_sending(conn, mail, make_message(), MORNING)
-        mark_unsent(conn, mail, DeliveryState.UNKNOWN, Said.plain("no answer"), MORNING)
-        settle_unknown(
+        mail, post = outbox.claim(conn, owner="me", limit=9, now=MORNING)
+        attempts.begin(conn, mail, make_message(), MORNING)
+        attempts.mark_unsent(conn, mail, DeliveryState.UNKNOWN, Said.plain("no answer"), MORNING)
+        attempts.settle_unknown(
             conn, mail, DeliveryState.HELD, Said.plain("nobody can tell"), MORNING, is_missing=False
         )
-        begin_sending(conn, post, make_message(), MORNING)
-        mark_unsent(
+        attempts.begin(conn, post, make_message(), MORNING)
+        attempts.mark_unsent(
             conn,
             post,
             DeliveryState.READY,
@@ -284,7 +275,7 @@ def test_a_message_to_a_place_that_is_named_no_more_is_not_sent_when_the_subscri
 def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
     sync(store)
     assert sync(store, make_subscription()).added == ("team",)
     assert load(store).next_due_at is None
@@ -293,7 +284,7 @@ def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store)
 def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: Store) -> None:
     subscribe(store, make_subscription(destinations=(MAIL, SLACK)))
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
     sync(store, make_subscription(destinations=(SLACK,)))
     sync(store, make_subscription(destinations=(MAIL, SLACK)))
     assert load(store).subscription.destinations == (SLACK,)
@@ -304,7 +295,7 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
 ) -> None:
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
-        save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
     names = ("team", "other", "new")
     wanted = [make_subscription(name, destinations=(MAIL, SLACK)) for name in names]
     sync(store, *wanted)
@@ -334,15 +325,15 @@ def test_mail_added_to_a_feed_brings_only_what_is_matched_from_then_on(store: St
     assert found.plan_after == run_id
     assert found.next_due_at == NOW + 2 * DAY
     with store.read() as conn:
-        assert load_pending_matches(conn, found.id, found.plan_after) == []
-        in_feed = load_feed_matches(conn, found.id, span=DAY, at_least=1)
+        assert matches.load_pending(conn, found.id, found.plan_after) == []
+        in_feed = matches.load_for_feed(conn, found.id, span=DAY, at_least=1)
     assert len(in_feed) == 1
 
 
 def list_first_digests(store: Store) -> list[tuple[str, str]]:
     with store.read() as conn:
-        dues = load_subscriptions(conn)
-        first_digests = load_first_digests(conn)
+        dues = subscriptions.load(conn)
+        first_digests = matches.load_first_digests(conn)
     names = {due.id: due.subscription.name for due in dues}
     return [(names[one.subscription_id], one.revision.name) for one in first_digests]
 
@@ -366,11 +357,11 @@ def test_a_subscription_that_had_its_first_digest_gets_no_other(
 ) -> None:
     ids = subscribe(store, make_subscription(look_back=5))
     with store.begin() as conn:
-        (pending,) = load_first_digests(conn)
+        (pending,) = matches.load_first_digests(conn)
         assert pending.subscription_id == ids["team"]
         assert pending.days == 5
         assert pending.revision.name == "perf"
-        assert close_first_digest(conn, ids["team"], 1)
+        assert matches.close_first_digest(conn, ids["team"], 1)
     edited = make_subscription(look_back=5, queries=queries)
     new = make_subscription("new")
     subscribe(store, edited, new)

@@ -10,23 +10,9 @@ from datetime import timedelta
 
 import pytest
 
-from digest.store import Store
+from digest.store import Store, workers
 from digest.store.schema import workers as worker_table
-from digest.store.workers import (
-    FORGOTTEN_AFTER,
-    GONE_AFTER,
-    JobTurn,
-    Worker,
-    begin_job,
-    delete_other_workers,
-    delete_worker,
-    end_job,
-    load_job_turns,
-    load_trouble,
-    load_workers,
-    save_turns,
-    save_worker,
-)
+from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, JobTurn, Worker
 from tests.contract.store.made import MORNING, NOW
 from tests.threads import do_together
 
@@ -38,7 +24,7 @@ OTHER = Worker("other", "1.1", "lab2", 12, MORNING)
 def sign(store: Store, *signing: Worker) -> None:
     with store.begin() as conn:
         for worker in signing:
-            save_worker(conn, worker)
+            workers.save(conn, worker)
 
 
 def fall_silent(store: Store, owner: str, seconds: float) -> None:
@@ -60,22 +46,22 @@ def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_liv
             ((replace(ill, ended_at=MORNING, trouble="a\x00b"), ill), "a\ufffdb"),
         ):
             for owner, turn in zip(("one", "other"), turns, strict=True):
-                save_turns(conn, owner, [turn])
-            assert load_trouble(conn, "plan") == trouble
-            assert load_trouble(conn, "poll") == ""
+                workers.save_turns(conn, owner, [turn])
+            assert workers.load_trouble(conn, "plan") == trouble
+            assert workers.load_trouble(conn, "poll") == ""
     fall_silent(store, "one", GONE_AFTER + 1)
     with store.read() as conn:
-        assert load_trouble(conn, "plan") == "no such name"
+        assert workers.load_trouble(conn, "plan") == "no such name"
 
 
 def listed(store: Store) -> list[Worker]:
     with store.read() as conn:
-        return load_workers(conn)
+        return workers.load(conn)
 
 
 def begin(store: Store, owner: str) -> str:
     with store.begin() as conn:
-        return begin_job(conn, owner, "poll", MORNING)
+        return workers.begin_job(conn, owner, "poll", MORNING)
 
 
 def test_who_signs_is_listed_with_its_release_and_place_the_longest_at_work_first(
@@ -100,19 +86,19 @@ def test_who_ends_or_is_long_silent_is_struck_off_with_what_it_was_at(store: Sto
     sign(store, ONE, OTHER, third)
     with store.begin() as conn:
         for owner in ("one", "other", "third"):
-            save_turns(conn, owner, [JobTurn("poll", turns=1)])
-        delete_worker(conn, "one")
+            workers.save_turns(conn, owner, [JobTurn("poll", turns=1)])
+        workers.remove(conn, "one")
     fall_silent(store, "other", FORGOTTEN_AFTER + 1)
     sign(store, third)
     assert [worker.owner for worker in listed(store)] == ["third"]
     with store.read() as conn:
-        assert [turn.owner for turn in load_job_turns(conn)] == ["third"]
+        assert [turn.owner for turn in workers.load_job_turns(conn)] == ["third"]
 
 
 def test_one_that_knows_itself_alone_strikes_off_all_others(store: Store) -> None:
     sign(store, ONE, OTHER)
     with store.begin() as conn:
-        delete_other_workers(conn, "other")
+        workers.remove_others(conn, "other")
     assert [worker.owner for worker in listed(store)] == ["other"]
 
 
@@ -121,10 +107,10 @@ def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
     first = JobTurn("plan", turns=1, began_at=NOW)
     later = JobTurn("plan", 2, MORNING, MORNING + SECOND, "StoreError")
     with store.begin() as conn:
-        save_turns(conn, "one", [JobTurn("deliver"), first])
-        save_turns(conn, "one", [later])
+        workers.save_turns(conn, "one", [JobTurn("deliver"), first])
+        workers.save_turns(conn, "one", [later])
     with store.read() as conn:
-        kept = load_job_turns(conn)
+        kept = workers.load_job_turns(conn)
     assert kept == [JobTurn("deliver", owner="one"), replace(later, owner="one")]
     assert [turn.is_under_way for turn in (first, later, kept[0])] == [True, False, False]
 
@@ -135,7 +121,7 @@ def test_a_turn_is_had_by_one_worker_until_it_ends(store: Store) -> None:
     assert begin(store, "one") == "", "it knows what it is at"
     assert begin(store, "other") == "one"
     with store.begin() as conn:
-        end_job(conn, "one", "poll", MORNING + SECOND)
+        workers.end_job(conn, "one", "poll", MORNING + SECOND)
     assert begin(store, "other") == ""
     assert begin(store, "one") == "other"
 
@@ -145,11 +131,11 @@ def test_a_job_that_had_its_time_and_left_the_turn_to_another_keeps_nobody_from_
 ) -> None:
     sign(store, ONE, OTHER)
     with store.begin() as conn:
-        save_turns(conn, "one", [JobTurn("poll", began_at=NOW)])
+        workers.save_turns(conn, "one", [JobTurn("poll", began_at=NOW)])
     assert begin(store, "other") == ""
     with store.begin() as conn:
-        save_turns(conn, "other", [JobTurn("poll", began_at=NOW, ended_at=NOW)])
-        assert [turn.job for turn in load_job_turns(conn)] == ["poll", "poll"]
+        workers.save_turns(conn, "other", [JobTurn("poll", began_at=NOW, ended_at=NOW)])
+        assert [turn.job for turn in workers.load_job_turns(conn)] == ["poll", "poll"]
     assert begin(store, "one") == "other"
 
 

@@ -20,8 +20,7 @@ from digest.model.destinations import DestinationKind
 from digest.model.errors import LeaseHeld, OutsideError, StoreError
 from digest.model.messages import DeliveryState
 from digest.serve.steps import run_pass
-from digest.store.outbox import load_outbox
-from digest.store.workers import lock_file
+from digest.store import outbox, workers
 from tests.integration.branch.conftest import EVENING, NAMED, Repository, git
 
 MORNING = EVENING + timedelta(hours=12, minutes=5)
@@ -118,7 +117,7 @@ def test_a_database_beside_the_file_goes_along_with_the_first_push_unless_it_is_
     repository.world.clock.set(MORNING)
     repository(folder, "--config", "plain.toml", "run")
     sent = len(repository.world.mail.mails), len(repository.world.slack.messages)
-    with lock_file(old):
+    with workers.lock_file(old):
         assert "already works on this database" in repository(folder, "run", expect=3)
     repository(folder, "run", "--now")
     repository(repository.clone("two"), "run", "--now")
@@ -162,7 +161,7 @@ def test_who_comes_after_a_death_finds_in_doubt_what_was_named_and_no_more(
     after = repository.open(folder, "two")
     after.take_lease()
     with after.store.read() as conn:
-        counts = load_outbox(conn, repository.world.clock.now()).counts
+        counts = outbox.load(conn, repository.world.clock.now()).counts
     assert counts[DeliveryState.UNKNOWN] == 2
     after.finish()
     assert "Sound" in repository(folder, "db", "check")

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from digest.model.clock import ManualClock
-from digest.store import Store, open_store
-from digest.store.subscriptions import load_subscriptions, pause_subscription
+from digest.store import Store, open_store, subscriptions
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.slack import SlackReceiver
@@ -126,5 +125,5 @@ def live_through(folder: Path) -> None:
             world.run()
             if moment == PAUSED_SINCE:
                 with world.site.store.begin() as conn:
-                    (due,) = load_subscriptions(conn, names=["perf-mail"])
-                    pause_subscription(conn, due.id, PAUSED_UNTIL)
+                    (due,) = subscriptions.load(conn, names=["perf-mail"])
+                    subscriptions.pause(conn, due.id, PAUSED_UNTIL)

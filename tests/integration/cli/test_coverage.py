@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.model.papers import ArxivId
-from digest.store.gaps import load_open_gaps, mark_gaps_asked, save_gaps
-from digest.store.runs import quarantine_entries
+from digest.store import gaps, runs
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import NOW, World
 
@@ -44,8 +43,8 @@ def test_a_missing_id_is_listed_with_how_often_it_was_asked_for(
     world: World, digest: Shell
 ) -> None:
     with closing(world.open_store()) as store, store.begin() as conn:
-        save_gaps(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
-        mark_gaps_asked(conn, load_open_gaps(conn), NOW)
+        gaps.save(conn, [ArxivId.parse("2611.14001")], NOW - timedelta(days=8))
+        gaps.mark_asked(conn, gaps.load_open(conn), NOW)
     told = digest("coverage", "--missing", "--json").json["entries"][0]
     assert (told["gap"]["id"], told["state"], told["gap"]["asks"]) == ("2611.14001", "open", 1)
 
@@ -55,7 +54,7 @@ def test_what_could_not_be_read_is_shown_with_its_bytes_and_no_terminal_obeys_th
 ) -> None:
     with closing(world.open_store()) as store, store.begin() as conn:
         entry = (16, "it has no id", b"<entry>\x1b[2J\xff</entry>")
-        quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
+        runs.quarantine_entries(conn, 1, 2, [entry], datetime(2026, 11, 20, 8, 0, tzinfo=UTC))
     *_, snippet, _ = digest("coverage", "--unreadable").lines
     assert snippet.strip() == r"<entry>\x1b[2J\xff</entry>"
     assert (

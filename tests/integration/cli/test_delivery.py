@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from digest.store.workers import JobTurn, Worker, lock_worker, save_turns, save_worker
+from digest.store import workers
+from digest.store.workers import JobTurn, Worker
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import World
 
@@ -140,9 +141,9 @@ def test_a_run_beside_one_that_hangs_says_so_and_ends_badly(
     now = world.clock.now()
     other = Worker("other", "1", "host", 4711, now - timedelta(minutes=minutes))
     with store.begin() as conn:
-        save_worker(conn, other)
-        save_turns(conn, "other", [JobTurn(job, owner="other")] if job else [])
-    with lock_worker(store):
+        workers.save(conn, other)
+        workers.save_turns(conn, "other", [JobTurn(job, owner="other")] if job else [])
+    with workers.lock_worker(store):
         said = digest("run", expect=code)
     assert "Nothing was done here." in said.out
     assert ("another run has been at work for 16 min" in said.err) == (code == 4)

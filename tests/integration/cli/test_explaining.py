@@ -12,12 +12,10 @@ from digest.inspect.explain import Verdict, explain_paper
 from digest.model.papers import ArxivId
 from digest.model.subscriptions import DueSubscription
 from digest.query import matches, parse_query
-from digest.store import open_store
-from digest.store.digests import load_digest, load_summaries
-from digest.store.outbox import delete_expired
-from digest.store.papers import load_forgotten, load_paper, load_stored_span
+from digest.store import digests, open_store, outbox, subscriptions
+from digest.store.papers import load as load_paper
+from digest.store.papers import load_forgotten, load_stored_span
 from digest.store.schema import papers
-from digest.store.subscriptions import load_subscriptions
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import NOW, World
 
@@ -81,9 +79,9 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_keeps_what_brought
     digest("run")
     store = world.open_store()
     with store.read() as conn:
-        (due,) = load_subscriptions(conn, names=["perf-mail"])
-        summary, *_ = load_summaries(conn, subscription_ids=[due.id])
-        latest = load_digest(conn, summary.id)
+        (due,) = subscriptions.load(conn, names=["perf-mail"])
+        summary, *_ = digests.load_summaries(conn, subscription_ids=[due.id])
+        latest = digests.load(conn, summary.id)
     store.close()
     (entry,) = (entry for entry in latest.entries if str(entry.paper.id) == "2611.15003")
     assert entry.queries == ("perf",)
@@ -93,7 +91,7 @@ def test_a_paper_whose_saved_query_was_edited_while_it_waited_keeps_what_brought
 
 def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell) -> None:
     store = world.open_store()
-    delete_expired(store, NOW + timedelta(days=91), unmatched_days=90)
+    outbox.delete_expired(store, NOW + timedelta(days=91), unmatched_days=90)
     with store.read() as conn:
         numbers = range(14_900, 15_400)
         (forgotten, *_) = load_forgotten(conn, [ArxivId(202611, number) for number in numbers])
@@ -103,7 +101,7 @@ def test_a_paper_that_was_forgotten_is_said_to_be_so(world: World, digest: Shell
     said = digest("explain", str(forgotten), "gpu-mail").lines
     assert said[0] == f"{forgotten}  not stored here, so it was not sent to gpu-mail"
     assert said[1].startswith("announced  known, matched nothing, forgotten on ")
-    delete_expired(store, NOW + timedelta(days=106), unmatched_days=90)
+    outbox.delete_expired(store, NOW + timedelta(days=106), unmatched_days=90)
     assert (
         digest("explain", str(forgotten), "gpu-mail")
         .lines[1]
@@ -191,7 +189,7 @@ def test_sent_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
 ) -> None:
     store = open_store(f"sqlite:///{world.folder}/digest.db")
     with store.read() as conn:
-        for due in load_subscriptions(conn, include_ended=True):
+        for due in subscriptions.load(conn, include_ended=True):
             told = _find_sent(conn, due)
             others = [id_ for id_ in map(ArxivId.parse, _every_id(conn)) if id_ not in told]
             for id_ in (*told, *islice(others, 0, None, 7)):
@@ -206,10 +204,10 @@ def test_sent_is_what_a_frozen_digest_holds_and_unmet_what_no_saved_query_means(
 
 
 def _find_sent(conn: Connection, due: DueSubscription) -> set[ArxivId]:
-    summaries = load_summaries(conn, subscription_ids=[due.id], limit=1_000)
+    summaries = digests.load_summaries(conn, subscription_ids=[due.id], limit=1_000)
     shown: set[ArxivId] = set()
     for summary in summaries:
-        digest = load_digest(conn, summary.id)
+        digest = digests.load(conn, summary.id)
         shown.update(entry.paper.id for entry in digest.entries)
     return shown
 

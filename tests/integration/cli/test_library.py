@@ -15,8 +15,7 @@ from digest.plan.links import make_links
 from digest.serve.installation import open_site
 from digest.serve.schedule import Jobs
 from digest.site import Site
-from digest.store.digests import load_digest, load_summaries
-from digest.store.subscriptions import load_subscriptions
+from digest.store import digests, subscriptions
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.loopback import Answer
@@ -211,9 +210,9 @@ def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(
 def show_newest(site: Site, url: str, name: str) -> tuple[str, str]:
     """Return the newest digest of a subscription as its mail and its page show it."""
     with site.store.read() as conn:
-        (due,) = load_subscriptions(conn, names=[name])
-        (newest,) = load_summaries(conn, subscription_ids=[due.id], limit=1)
-        digest = load_digest(conn, newest.id)
+        (due,) = subscriptions.load(conn, names=[name])
+        (newest,) = digests.load_summaries(conn, subscription_ids=[due.id], limit=1)
+        digest = digests.load(conn, newest.id)
         token = make_links(conn, site.config).web_token(name, digest.slot)
     page = httpx.get(f"{url}/d/{token}")
     assert page.status_code == 200

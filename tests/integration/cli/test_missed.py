@@ -15,9 +15,7 @@ from urllib.parse import parse_qs, unquote
 import pytest
 
 from digest.model.clock import ManualClock, SystemClock
-from digest.store import open_store
-from digest.store.papers import count_papers
-from digest.store.workers import lock_file
+from digest.store import open_store, papers, workers
 from tests.command_line import ROOT
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
@@ -213,7 +211,7 @@ def test_a_library_of_which_no_title_is_known_says_so(outside: Outside, digest: 
 
 def test_two_calls_do_not_fetch_at_once(outside: Outside, digest: Shell) -> None:
     outside.kept.parent.mkdir(parents=True)
-    with lock_file(outside.kept):
+    with workers.lock_file(outside.kept):
         assert "already works on this database" in digest("missed", "thesis.bib", expect=3).err
     assert outside.take_asked() == []
 
@@ -228,7 +226,7 @@ def test_after_a_year_it_begins_anew_and_forgets_what_was_kept(
     assert min(outside.take_asked()) > "2027-01-01"
     store = open_store(f"sqlite:///{outside.kept}")
     with store.read() as conn:
-        assert count_papers(conn) == 0
+        assert papers.count_papers(conn) == 0
     store.close()
 
 

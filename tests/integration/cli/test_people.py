@@ -17,7 +17,7 @@ from digest.people.signups import load_signup
 from digest.plan.links import make_links
 from digest.serve.installation import open_site
 from digest.site import Site
-from digest.store.alarms import load_failed_deliveries
+from digest.store import alarms
 from digest.store.schema import signups
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import World
@@ -149,7 +149,7 @@ def test_a_letter_is_listed_and_shown_like_any_message(world: World, digest: She
         in digest("status", "--all").out
     )
     with closing(world.open_store()) as store, store.read() as conn:
-        failed = load_failed_deliveries(conn, world.clock.now() - timedelta(days=2))
+        failed = alarms.load_failed_deliveries(conn, world.clock.now() - timedelta(days=2))
     assert failed is None or "mistyped" not in failed.named, "a letter alarms nobody"
     assert digest("export", "--digest", str(listed[0]["digest_id"])).out == ""
 

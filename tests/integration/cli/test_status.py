@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from digest.cli.status import mark_states
 from digest.model.clock import SystemClock
 from digest.model.said import Said
-from digest.store import lock_worker
-from digest.store.workers import JobTurn, Worker, delete_worker, save_turns, save_worker
+from digest.store import lock_worker, workers
+from digest.store.workers import JobTurn, Worker
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import NOW, World
 
@@ -217,7 +217,7 @@ def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Sh
     store = world.open_store()
     with lock_worker(store):
         with store.begin() as conn:
-            save_worker(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), SystemClock().now()))
+            workers.save(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), SystemClock().now()))
         (line,) = (line for line in digest("status").lines if line.startswith("Process"))
         assert re.fullmatch(
             rf"Process    lab1:{os.getpid()} at work since .*, release 9\.1, last sign \d+ s ago",
@@ -228,7 +228,7 @@ def test_the_process_at_work_is_named_and_not_disturbed(world: World, digest: Sh
         ]
         assert "already" in digest("run").out
         with store.begin() as conn:
-            delete_worker(conn, "lab1:x")
+            workers.remove(conn, "lab1:x")
     assert "at work" not in digest("status").out
     store.close()
 
@@ -244,8 +244,8 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
     ]
     with lock_worker(store):
         with store.begin() as conn:
-            save_worker(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
-            save_turns(conn, "lab1:x", turns)
+            workers.save(conn, Worker("lab1:x", "9.1", "lab1", os.getpid(), began))
+            workers.save_turns(conn, "lab1:x", turns)
         said = [what for what, _ in list_problems(digest) if "the job " in what]
     assert said == [
         "the job poll does not end: 300 min so far",

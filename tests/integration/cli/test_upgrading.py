@@ -24,8 +24,7 @@ from sqlalchemy import Engine
 
 from digest.branch.step import Branch
 from digest.config import load_config
-from digest.store import migrate
-from digest.store.workers import lock_file
+from digest.store import migrate, workers
 from tests.fakes.archive import DemoPaper
 from tests.harness.serving import Served, wait_until
 from tests.integration.branch.conftest import git
@@ -171,7 +170,7 @@ def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_sto
     assert "digest db migrate" in done.stderr
     assert (dump(world), world.mail.mails) == (before, ())
     with later_release(folder):
-        with lock_file(world.folder / "digest.db"):
+        with workers.lock_file(world.folder / "digest.db"):
             assert "already works on this database" in world.call("db", "migrate").stderr
         assert world.call("db", "migrate").returncode == 0
     with serve_later(world) as served:

@@ -10,7 +10,8 @@ from sqlalchemy import update
 from digest.deliver.feeds import load_feed
 from digest.serve.steps import run_pass
 from digest.store.schema import subscriptions
-from digest.store.subscriptions import bump_feed_generation, load_subscriptions, revoke_feed
+from digest.store.subscriptions import bump_feed_generation, revoke_feed
+from digest.store.subscriptions import load as load_subscriptions
 from digest.web import feeds
 from tests.integration.web.conftest import ServedSite
 from tests.integration.web.world import PAPERS, TO

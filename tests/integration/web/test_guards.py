@@ -24,8 +24,8 @@ from sqlalchemy import select
 import digest.deliver
 import digest.web
 from digest.model.destinations import Destination
-from digest.store import schema
-from digest.store.outbox import KEPT_DAYS, delete_expired
+from digest.store import outbox, schema
+from digest.store.outbox import KEPT_DAYS
 from digest.web import create_app
 from digest.web.guards import BODY_LIMIT
 from tests.harness.serving import find_routes, serve_site, wait_until
@@ -190,7 +190,7 @@ def test_no_address_reads_a_body_beyond_the_limit(shared: ServedSite, is_chunked
 def test_the_database_holds_no_token_once_the_mails_themselves_are_deleted(
     served: ServedSite,
 ) -> None:
-    delete_expired(
+    outbox.delete_expired(
         served.site.store,
         served.world.clock.now() + timedelta(days=KEPT_DAYS["rendered bytes"], hours=1),
     )

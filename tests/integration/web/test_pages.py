@@ -5,7 +5,8 @@ import logging
 import pytest
 
 from digest.serve.telemetry import Metrics, Pulse
-from digest.store.alarms import Alarm, AlarmName, keep_alarms
+from digest.store import alarms
+from digest.store.alarms import Alarm, AlarmName
 from digest.web import create_metrics_app
 from digest.web.endpoints import find_failures
 from tests.harness.serving import serve_app, serve_site, wait_until
@@ -92,5 +93,5 @@ def test_readiness_turns_red_while_an_alarm_says_that_no_work_is_done(served: Se
     pulse.note_write()
     for name, is_ready in ((AlarmName.ANNOUNCEMENT, True), (AlarmName.OUTBOX, False)):
         with served.site.store.begin() as conn:
-            keep_alarms(conn, [Alarm(name, "it waits", "Look.")], served.world.clock.now())
+            alarms.keep(conn, [Alarm(name, "it waits", "Look.")], served.world.clock.now())
         assert find_failures(served.site, pulse) == ([] if is_ready else ["it waits. Look."])

@@ -11,7 +11,7 @@ import pytest
 from digest.model.announcements import Kind
 from digest.model.subscriptions import Abstracts
 from digest.people.preferences import erase_person, export_records
-from digest.store.digests import load_frozen
+from digest.store import digests
 from digest.web import preferences
 from tests.harness.serving import wait_until
 from tests.integration.web.conftest import ServedSite
@@ -519,7 +519,7 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
     with open_people_site(tmp_path, to=to, extra=extra) as people_site:
         text = read_text(people_site.world.mail.mails[0].message)
         with people_site.site.store.read() as conn:
-            ((row, _),) = load_frozen(conn, TEAM)
+            ((row, _),) = digests.load_frozen(conn, TEAM)
         page = people_site.open(
             f"{people_site.path(READER)}/d/{people_site.world.links(people_site.site).web_token(TEAM, row.slot)}"
         )
