@@ -1,10 +1,10 @@
-"""Worlds to live in: an arXiv, a mailbox and a Slack on 127.0.0.1, and an installation beside them."""
+"""What stories are lived in: an arXiv, small or large, and installations beside it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -13,17 +13,45 @@ import pytest
 from sqlalchemy import Engine
 
 from digest.model.clock import ManualClock, RemoteClock
-from tests.acceptance.made import START, made_up
-from tests.acceptance.worlds import Installation, StandIn
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.harness.installation import Installation
+from tests.harness.papers import START, made_up
+from tests.harness.stand_in import StandIn
 from tests.postgres_servers import create_database
 from tests.simulator.days import working_folder
-from tests.simulator.deaths import Nursery
+from tests.simulator.deaths import ForkedProcesses
 from tests.simulator.fail_points import perf_team
 from tests.simulator.life import Life
+
+_CONFIG = """
+[arxiv]
+contact = "ops@example.org"
+source = "{source}"
+api_url = "{arxiv.url}/api/query"
+oai_url = "{arxiv.url}/oai"
+
+[mail]
+from = "digest@example.org"
+smtp = "{mail.url}"
+
+[slack]
+url = "{slack.url}"
+
+[defaults]
+when = "{when}"
+{extra}
+
+[queries]
+perf = '{query}'
+
+[[subscriptions]]
+name = "perf-team"
+follow = ["perf"]
+to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
+"""
 
 _numbers = count(1)
 
@@ -74,10 +102,16 @@ def clock(arxiv: DemoArxiv) -> ManualClock:
 
 @pytest.fixture
 def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
-    with MailSink() as mail:
+    """Return a function that makes an installation beside an arXiv, small or large.
+
+    In the end all that came to its readers is held against what was planned.
+    """
+    made: list[Installation] = []
+    with ExitStack() as stack:
+        mail = stack.enter_context(MailSink())
 
         def make(
-            arxiv: object,
+            arxiv: DemoArxiv,
             *,
             source: str = "harvest",
             extra: str = "",
@@ -85,55 +119,24 @@ def install(tmp_path: Path) -> Iterator[Callable[..., Installation]]:
             when: str = "daily at 06:00 UTC",
         ) -> Installation:
             # Beside the small arXiv its own clock will do; the large one is a process of its own.
-            clock = arxiv.clock if isinstance(arxiv, DemoArxiv) else RemoteClock(arxiv.clock_url)  # type: ignore[attr-defined]  # either kind of arXiv
-            slack = SlackReceiver(clock)
-            slack.__enter__()
-            started.append(slack)
-            url = arxiv.url  # type: ignore[attr-defined]  # the same
-            (tmp_path / "digest.toml").write_text(
-                f"""
-[arxiv]
-contact = "ops@example.org"
-source = "{source}"
-api_url = "{url}/api/query"
-oai_url = "{url}/oai"
-
-[mail]
-from = "digest@example.org"
-smtp = "{mail.url}"
-
-[slack]
-url = "{slack.url}"
-
-[defaults]
-when = "{when}"
-{extra}
-
-[queries]
-perf = '{query}'
-
-[[subscriptions]]
-name = "perf-team"
-follow = ["perf"]
-to = ["mailto:reader@example.org", "slack:#papers", "feed", "file:feeds/perf.atom"]
-"""
+            is_small = isinstance(arxiv, DemoArxiv)
+            clock = arxiv.clock if is_small else RemoteClock(arxiv.clock_url)
+            slack = stack.enter_context(SlackReceiver(clock))
+            here = stack.enter_context(closing(Installation(tmp_path, clock, arxiv, mail, slack)))
+            servers = {"arxiv": arxiv, "mail": mail, "slack": slack}
+            here.write(
+                _CONFIG.format(**servers, source=source, extra=extra, query=query, when=when)
             )
-            environ = {"DIGEST_SLACK_TOKEN": slack.token, "DIGEST_TEST_CLOCK": arxiv.clock_url}  # type: ignore[attr-defined]  # the same
-            made.append(Installation(tmp_path, clock, mail, slack, environ))
-            return made[-1]
+            made.append(here)
+            return here
 
-        started: list[SlackReceiver] = []
-        made: list[Installation] = []
         yield make
-        for installation in made:
-            installation.close()
-        for slack in started:
-            slack.__exit__(None, None, None)
+        assert [dict(here.judge().findings) for here in made] == [{} for _ in made]
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as one:
+def forked_processes() -> Iterator[ForkedProcesses]:
+    with ForkedProcesses() as one:
         yield one
 
 
@@ -147,7 +150,10 @@ def quick_folder() -> Iterator[Path]:
 def make_database(
     request: pytest.FixtureRequest, quick_folder: Path
 ) -> Callable[[str], tuple[str, str]]:
-    """Return a function that makes an empty database of a kind, and tells its URL and that of its server."""
+    """Return a function that makes an empty database of a kind.
+
+    It returns its URL and that of its server.
+    """
 
     def make(kind: str) -> tuple[str, str]:
         if kind == "sqlite":
@@ -161,13 +167,18 @@ def make_database(
 
 @pytest.fixture
 def live(
-    nursery: Nursery, quick_folder: Path, make_database: Callable[[str], tuple[str, str]]
+    forked_processes: ForkedProcesses,
+    quick_folder: Path,
+    make_database: Callable[[str], tuple[str, str]],
 ) -> Callable[[str], AbstractContextManager[Life]]:
-    """Return a function that sets up an installation on a kind of database, on the noon after a day with news."""
+    """Return a function that sets up an installation on a kind of database.
+
+    It is the noon after a day with news.
+    """
 
     @contextmanager
     def begin(kind: str) -> Iterator[Life]:
-        with perf_team(quick_folder, nursery, *make_database(kind)) as one:
+        with perf_team(quick_folder, forked_processes, *make_database(kind)) as one:
             yield one
 
     return begin

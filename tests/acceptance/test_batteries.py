@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.battery.kill import run_battery, run_fault
-from tests.battery.kill_book import Row
 from tests.battery.kill_plan import KillPlan
 from tests.battery.runners import BEGIN, Fate
 from tests.battery.runners import run_battery as run_runners
 from tests.battery.runners_verdict import Evidence, judge_held
 from tests.conftest import IS_NIGHTLY
+from tests.harness.oracle import Planned
 
 pytestmark = pytest.mark.timeout(900)
 by_night = pytest.mark.skipif(not IS_NIGHTLY, reason="takes minutes: set DIGEST_NIGHTLY")
@@ -59,7 +59,7 @@ def test_replicas_killed_paused_and_restarted_lose_nothing_and_tell_nothing_twic
 @by_night
 @pytest.mark.parametrize(
     ("fault", "check"),
-    [("cursor-first", "never told"), ("mark-first", "lost"), ("resend-sent", "doubled in Slack")],
+    [("cursor-first", "never told"), ("mark-first", "lost"), ("resend-sent", "doubled: slack")],
 )
 def test_the_judge_finds_a_fault_that_was_planted(fault: str, check: str) -> None:
     assert check in run_fault(fault, seed=1).verdict.findings
@@ -94,7 +94,7 @@ def test_runs_without_a_server_lose_nothing_and_post_nothing_twice_whatever_befa
 
 def test_the_judge_of_runs_names_a_mail_that_is_held_and_that_nobody_tried() -> None:
     rows = {
-        f"key{number}": Row(
+        f"key{number}": Planned(
             number,
             f"key{number}",
             "hidden",

@@ -14,8 +14,8 @@ import pytest
 
 from tests.conftest import IS_NIGHTLY
 from tests.simulator.days import Days, beginning
-from tests.simulator.deaths import Nursery, Point
-from tests.simulator.oracle import Broken
+from tests.simulator.deaths import ForkedProcesses, Point
+from tests.simulator.received import Broken
 
 BETWEEN = Point("tests.simulator.planted:between")
 BY_NIGHT = pytest.mark.skipif(not IS_NIGHTLY, reason="weeks are lived by night, two days always")
@@ -24,11 +24,13 @@ Begin = Callable[..., AbstractContextManager[Days]]
 
 @pytest.fixture
 def days(
-    nursery: Nursery, quick_folder: Path, make_database: Callable[[str], tuple[str, str]]
+    forked_processes: ForkedProcesses,
+    quick_folder: Path,
+    make_database: Callable[[str], tuple[str, str]],
 ) -> Callable[..., object]:
     @contextmanager
     def begin(database: str = "sqlite", seed: int = 1) -> Iterator[Days]:
-        with beginning(quick_folder, nursery, *make_database(database), seed) as lived:
+        with beginning(quick_folder, forked_processes, *make_database(database), seed) as lived:
             yield lived
 
     return begin
@@ -122,8 +124,8 @@ DIRECTED = {
     "cursor-first": (die_after_matching, "the database's own rules"),
     "rematch": (die_after_matching, "the database's own rules"),
     "late-items": (announce_a_paper_late, "what is met first at version 1 is new, however late"),
-    "mark-first": (die_after_matching, "what is marked as sent has come"),
-    "key-with-attempt": (lose_an_answer, "every message is a delivery's"),
+    "mark-first": (die_after_matching, "lost"),
+    "key-with-attempt": (lose_an_answer, "stranger"),
     "resend-sent": (start_twice, "states change along their arrows"),
     "advance-first": (die_after_taking_a_turn, "what was matched before a turn is told with it"),
     "failed-turn": (fail_at_the_turn, "a turn passes only after a complete check"),

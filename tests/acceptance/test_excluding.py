@@ -12,10 +12,10 @@ from sqlalchemy import Connection
 from digest.model.clock import ManualClock
 from digest.model.papers import Author
 from digest.store import open_store, subscriptions
-from tests.acceptance.made import ALL_KINDS, START, edit, later, made_up
-from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, START, later, made_up
 
 OTHER = """
 [[subscriptions]]
@@ -43,13 +43,8 @@ def here(arxiv: DemoArxiv, install: Callable[..., Installation]) -> Installation
 
 
 def exclude(here: Installation, line: str) -> None:
-    edit(
-        here,
-        (
-            'follow = ["perf"]\nto = ["mailto:reader',
-            f'follow = ["perf"]\n{line}\nto = ["mailto:reader',
-        ),
-    )
+    beginning = 'follow = ["perf"]\n'
+    here.edit(f'{beginning}to = ["mailto:reader', f'{beginning}{line}\nto = ["mailto:reader')
 
 
 def steer(
@@ -66,11 +61,10 @@ def steer(
 
 
 def told_to(here: Installation) -> dict[str, list[str]]:
-    report = here.run()
-    return {
-        digest.subscription: sorted(str(entry.paper.id) for entry in digest.entries)
-        for digest in report.plan.digests
-    }
+    ids = {}
+    for digest in here.run().plan.digests:
+        ids[digest.subscription] = sorted(str(entry.paper.id) for entry in digest.entries)
+    return ids
 
 
 def test_an_excluded_paper_is_told_to_nobody_through_this_subscription(
@@ -94,7 +88,7 @@ def test_an_excluded_paper_is_told_to_nobody_through_this_subscription(
 def test_a_namesake_is_not_told_and_the_person_followed_is(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
-    edit(here, ("perf = 'cat:cs.PF'", "perf = 'author:\"Keiko Lindquell\"'"))
+    here.edit("perf = 'cat:cs.PF'", "perf = 'author:\"Keiko Lindquell\"'")
     exclude(here, "exclude = 'author:\"Keiko Lindquell\" AND cat:math.CO'")
     arxiv.add(
         made_up(101, START + timedelta(hours=1), authors=KEIKO),

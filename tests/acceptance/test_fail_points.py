@@ -16,7 +16,7 @@ import pytest
 from digest.store import backups
 from tests.conftest import IS_NIGHTLY
 from tests.postgres_servers import own_server
-from tests.simulator.deaths import Nursery, Point, find
+from tests.simulator.deaths import ForkedProcesses, Point, find
 from tests.simulator.fail_points import (
     MEDIA,
     MOMENTS,
@@ -60,7 +60,7 @@ def test_every_reader_gets_the_digest_as_the_table_says(
     database: str, row: Row, live: Live
 ) -> None:
     with live(database) as life:
-        life.run(row.point)
+        life.make_pass(row.point)
         assert life.deaths == ("death" in row.point.happens)
         assert look_into(life) == row.stored, "at death"
         expected = {medium: row.path(medium, is_sqlite=life.is_sqlite) for medium in MEDIA}
@@ -109,7 +109,7 @@ def test_every_paper_is_shown_or_counted_once_whenever_the_process_dies(
 ) -> None:
     with live(database) as life:
         life.slack.workspace.most_text = TOO_LITTLE
-        life.run(SHORTENED[name])
+        life.make_pass(SHORTENED[name])
         assert life.deaths == 1
         live_on(life, MOMENTS[:3])
         parent, part = life.slack.messages
@@ -136,13 +136,13 @@ WORST_NAMES = ("C3", "C7", "C9, mail", "C11, mail", "C11, Slack", "C11, feed", "
     "row", [row for row in TABLE if row.name in WORST_NAMES], ids=lambda row: row.name
 )
 def test_a_server_that_lost_its_power_has_all_it_committed(
-    row: Row, quick_folder: Path, nursery: Nursery
+    row: Row, quick_folder: Path, forked_processes: ForkedProcesses
 ) -> None:
     with own_server() as server:
         server.do("CREATE DATABASE mortal")
-        with perf_team(quick_folder, nursery, server.url("mortal"), server.url()) as life:
-            life.run(row.point)
-            life.discard()
+        with perf_team(quick_folder, forked_processes, server.url("mortal"), server.url()) as life:
+            life.make_pass(row.point)
+            life.close()
             server.crash()
             server.start()
             assert life.deaths == 1

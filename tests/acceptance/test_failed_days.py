@@ -15,9 +15,9 @@ from digest.model.messages import Digest
 from digest.model.subscriptions import TurnFailure
 from digest.render.digests import view_digest
 from digest.serve.steps import PassReport, Steps, run_pass
-from tests.acceptance.made import TUESDAY, announce, edit
-from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import TUESDAY, announce
 
 BERLIN = "weekdays at 09:00 Europe/Berlin"
 NINE = timedelta(hours=7)
@@ -70,8 +70,10 @@ def test_the_days_papers_come_with_the_first_complete_check(
     nine = TUESDAY + NINE
     assert digests_at(here, clock, nine) == []
     arxiv.faults.clear()
-    late = [digests_at(here, clock, nine + number * QUARTER) for number in range(1, 14)]
-    (digest,) = [digest for planned in late for digest in planned]
+    late: list[Digest] = []
+    for number in range(1, 14):
+        late += digests_at(here, clock, nine + number * QUARTER)
+    (digest,) = late
     assert (digest.slot, numbers(digest), digest.unchecked) == ("2026-03-04", [22, 23], ())
     assert digests_at(here, clock, nine + timedelta(days=1)) == []
 
@@ -151,7 +153,7 @@ def test_a_failed_check_is_noted_once_and_then_what_came_of_it(
 ) -> None:
     here = install(arxiv, when=BERLIN, extra=NO_SAMPLE)
     begin(arxiv, here, clock)
-    edit(here, (NO_SAMPLE, f'{NO_SAMPLE}\nwhen_empty = "{when_empty}"'))
+    here.edit(NO_SAMPLE, f'{NO_SAMPLE}\nwhen_empty = "{when_empty}"')
     fail(arxiv)
     announce(arxiv, TUESDAY, 22, categories=("math.CO",))
     nine = TUESDAY + NINE
@@ -169,7 +171,7 @@ def test_a_note_of_a_failed_check_tells_no_day_before_it_but_the_next_digest_tel
 ) -> None:
     here = install(arxiv, when=BERLIN, extra=NO_SAMPLE)
     begin(arxiv, here, clock)
-    edit(here, (NO_SAMPLE, f'{NO_SAMPLE}\nwhen_empty = "note"'))
+    here.edit(NO_SAMPLE, f'{NO_SAMPLE}\nwhen_empty = "note"')
     fail(arxiv)
     for day in (0, 1):
         announce(arxiv, TUESDAY + timedelta(days=day), 22 + day)
@@ -220,7 +222,7 @@ def test_an_open_turn_stays_the_same_turn_when_its_hour_is_edited(
     fail(arxiv)
     announce(arxiv, TUESDAY, 22)
     assert digests_at(here, clock, TUESDAY + NINE) == []
-    edit(here, ("at 09:00", f"at {hour}"))
+    here.edit("at 09:00", f"at {hour}")
     arxiv.faults.clear()
     (digest,) = digests_at(here, clock, TUESDAY + NINE + timedelta(hours=8))
     assert numbers(digest) == [22]
@@ -255,7 +257,7 @@ def test_a_workflows_second_start_sends_what_the_first_could_not(
 
     def start(at: datetime) -> PassReport:
         clock.set(max(at, clock.now()))
-        return run_pass(here.open(), longest_wait=timedelta(minutes=30))
+        return run_pass(here.site, longest_wait=timedelta(minutes=30))
 
     assert start(nine - timedelta(minutes=25)).plan.digests == []
     assert clock.now() >= nine, "it has waited for the turn"
@@ -272,7 +274,7 @@ def test_a_service_sends_it_with_the_check_that_succeeds_and_asks_for_nothing_be
     fail(arxiv)
     announce(arxiv, TUESDAY, 22)
     nine = TUESDAY + NINE
-    steps = Steps(here.open(), PassReport())
+    steps = Steps(here.site, PassReport())
     planned: list[Digest] = []
     for minutes in range(0, 240, 5):
         clock.set(max(nine + timedelta(minutes=minutes), clock.now()))
@@ -307,7 +309,7 @@ def test_at_once_a_feed_and_a_site_say_it_with_what_was_checked(
     arxiv: DemoArxiv, clock: ManualClock, install: Install
 ) -> None:
     here = install(arxiv, when="at once", extra=NO_SAMPLE)
-    edit(here, ('"file:feeds/perf.atom"]', '"file:feeds/perf.atom", "file:site/"]'))
+    here.edit('"file:feeds/perf.atom"]', '"file:feeds/perf.atom", "file:site/"]')
     begin(arxiv, here, clock)
     fail(arxiv)
     announce(arxiv, TUESDAY, 22)

@@ -19,7 +19,7 @@ from digest.model.errors import StoreError
 from digest.model.papers import Paper
 from digest.poll.novelty import store_changes
 from digest.store import open_store, runs
-from tests.acceptance.made import START, made_up, told_ids
+from tests.harness.papers import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
 from tests.unit.made_up import SUBMITTED, make_paper
 
@@ -43,7 +43,7 @@ def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_
             made_up(number, START - timedelta(days=200 + 10 * number), id=f"2301.{number:05d}")
         )
     world.arxiv.faults.add("short_page", path="/api", times=99, keep=0.2)
-    world.write(PERF)
+    world.write_queries(PERF)
     assert told_ids(world.run()) == []
     world.arxiv.faults.clear()
     id_ = world.come_out(101)
@@ -55,18 +55,18 @@ def test_where_the_first_search_came_short_later_ones_do_not_tell_what_is_years_
 def test_what_was_held_for_long_and_comes_out_while_a_new_query_is_edited_is_told(
     world: World,
 ) -> None:
-    world.write(PERF)
+    world.write_queries(PERF)
     world.run()
     held = made_up(102, START - timedelta(days=9), announced=START + timedelta(hours=13))
     world.arxiv.add(held)
-    world.write({"perf": "cat:cs.PF OR cat:cs.OS"})
+    world.write_queries({"perf": "cat:cs.PF OR cat:cs.OS"})
     assert world.run_on(3) == [held.id]
 
 
 def test_after_looks_that_failed_a_late_announcement_is_not_called_complete_for_the_one_before_it(
     world: World,
 ) -> None:
-    world.write(PERF, source="harvest")
+    world.write_queries(PERF, source="harvest")
     world.run()
     held_up = WEDNESDAY + timedelta(hours=15)
     for number in range(101, 111):
@@ -87,7 +87,7 @@ def test_after_looks_that_failed_a_late_announcement_is_not_called_complete_for_
 
 
 def test_a_last_look_that_is_yet_to_come_is_refused_with_both_moments(world: World) -> None:
-    world.write(PERF, source="harvest")
+    world.write_queries(PERF, source="harvest")
     right = world.clock
     world.clock = ManualClock(TUESDAY + timedelta(days=3))
     world.run()

@@ -15,10 +15,20 @@ import pytest
 from digest.deliver.rules import Step
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from tests.acceptance.made import ALL_KINDS, START, later, made_up, told
-from tests.acceptance.worlds import Installation
+from digest.serve.steps import PassReport
 from tests.fakes.archive import plan_announcement
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, START, later, made_up, told
+
+
+def read_labels(report: PassReport) -> dict[str, str]:
+    """Return the label of each paper that a pass planned, by its id."""
+    labels = {}
+    for digest in report.plan.digests:
+        for entry in digest.entries:
+            labels[str(entry.paper.id)] = entry.label
+    return labels
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])
@@ -101,12 +111,7 @@ def test_a_paper_that_enters_a_query_by_a_cross_list_or_a_new_version_is_told(
     arxiv.cross_list("2603.00050", "cs.PF")
     arxiv.replace("2603.00051", submitted=START + timedelta(hours=1), categories=("cs.PF",))
     later(clock, 3)
-    report = here.run()
-    labels = {
-        str(entry.paper.id): entry.label
-        for digest in report.plan.digests
-        for entry in digest.entries
-    }
+    labels = read_labels(here.run())
     assert labels == {"2603.00050": "cross-listed into cs.PF", "2603.00051": "now matches (v2)"}
 
 
@@ -121,12 +126,7 @@ def test_a_replacement_is_labelled_with_the_version_the_reader_saw(
     arxiv.replace("2603.00101", submitted=clock.now() + timedelta(hours=1), comment="accepted")
     arxiv.replace("2603.00005", submitted=clock.now() + timedelta(hours=1))
     later(clock, 4)
-    report = here.run()
-    labels = {
-        str(entry.paper.id): entry.label
-        for digest in report.plan.digests
-        for entry in digest.entries
-    }
+    labels = read_labels(here.run())
     assert labels == {"2603.00101": "v1 → v2", "2603.00005": "first time here (v2)"}
 
 
@@ -145,7 +145,7 @@ def test_mail_slack_and_feed_tell_the_same_papers(
     assert plain is not None
     assert html is not None
     feed = feedparser.parse((here.folder / "feeds/perf.atom").read_bytes())
-    slack = " ".join(text for message in here.slack.messages for text in message.block_texts)
+    slack = here.read_posts()
     assert "μpath below 10⁻³ s" in mail["Subject"]
     for text in (str(plain.get_content()), slack, feed.entries[0].title):
         assert "μpath below 10⁻³ s" in text

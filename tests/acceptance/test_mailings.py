@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from itertools import product
+from itertools import chain, product
 
 import pytest
 from sqlalchemy import insert
@@ -17,16 +17,16 @@ from sqlalchemy import insert
 from digest.match.step import match
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from digest.model.messages import Coverage, Occasion
+from digest.model.messages import Coverage, Digest, Occasion
 from digest.plan.step import plan
 from digest.poll.rules import REQUESTS_A_DAY
 from digest.poll.step import check_gaps, poll
 from digest.serve.steps import PassReport
 from digest.store import gaps, open_store
 from digest.store.schema import requests
-from tests.acceptance.made import ALL_KINDS, START, TUESDAY, announce, made_up, told, told_ids
-from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, START, TUESDAY, announce, made_up, told, told_ids
 
 NOTES = 'look_back = "0 days"\nwhen_empty = "note"'
 LOOKS = (timedelta(hours=2, minutes=46), timedelta(hours=3, minutes=30))
@@ -79,10 +79,9 @@ def test_a_part_of_an_announcement_that_comes_later_follows_and_nothing_is_told_
     announce(arxiv, TUESDAY + timedelta(hours=5), 23, 24)
     evening = look(here, clock, TUESDAY + LOOKS[0])
     assert told_ids(evening) == ["2603.00022", "2603.00021"]
-    seen = [
-        told_ids(look(here, clock, TUESDAY + timedelta(hours=hours))) for hours in (3.6, 8, 9, 14)
-    ]
-    later_on = [id_ for ids in seen for id_ in ids]
+    later_on: list[str] = []
+    for hours in (3.6, 8, 9, 14):
+        later_on += told_ids(look(here, clock, TUESDAY + timedelta(hours=hours)))
     assert later_on == [], "the second part waits for the next turn of this subscription"
     next_evening = look(here, clock, TUESDAY + timedelta(days=1) + LOOKS[1])
     announce(arxiv, TUESDAY + timedelta(days=1, hours=4), 25)
@@ -115,9 +114,8 @@ def test_an_announcement_that_does_not_come_is_no_quiet_day_and_the_operator_is_
 ) -> None:
     reports = [look(here, clock, TUESDAY + timedelta(hours=hours)) for hours in (2.8, 4.6, 7.6)]
     assert [report.plan.digests for report in reports] == [[], [], []]
-    assert not any(
-        "Tue 3 Mar" in str(alarm.what) for report in reports for alarm in report.watch.alarms
-    )
+    for report in reports:
+        assert not any("Tue 3 Mar" in str(alarm.what) for alarm in report.watch.alarms)
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
     (alarm,) = morning.watch.alarms
     assert alarm.what == "the announcement of Tue 3 Mar is not out yet"
@@ -249,11 +247,10 @@ def test_a_digest_after_a_pause_names_the_announcements_it_covers_and_how_many_p
     )
     assert report.poll.caught_up == [coverage.since, coverage.announcement]
     entries = report.plan.digests[0].entries
-    turns = [number for last in range(40, 30, -1) for number in (last, last - 10)]
+    pairs = zip(range(40, 30, -1), range(30, 20, -1), strict=True)
+    turns = list(chain.from_iterable(pairs))
     assert [entry.paper.id.number for entry in entries] == turns
-    plain = here.mail.mails[-1].message.get_body(("plain",))
-    assert plain is not None
-    assert "20 new · 3–4 March 2026" in plain.get_content()
+    assert "20 new · 3–4 March 2026" in here.read_mails()[-1]
 
 
 def test_a_weekly_digest_covers_the_announcements_since_the_one_before(
@@ -264,9 +261,7 @@ def test_a_weekly_digest_covers_the_announcements_since_the_one_before(
     for days in range(14):
         announce(arxiv, TUESDAY + timedelta(days=days), 40 + days)
         look(here, clock, TUESDAY + timedelta(days=days, hours=12))
-    weeks = [
-        (digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests
-    ][-2:]
+    weeks = [(digest.slot, digest.coverage) for digest in here.digests[-2:]]
     assert [slot for slot, _ in weeks] == ["2026-W11", "2026-W12"]
     assert (str(weeks[1][1].since), str(weeks[1][1].announcement), weeks[1][1].announcements) == (
         "2026-03-09",
@@ -303,13 +298,10 @@ def test_a_digest_names_what_it_covers_from_the_last_one_on_where_its_weekday_wa
         if days in (5, 6, 14):
             look(here, clock, TUESDAY + timedelta(days=days, hours=12))
         if days == 6:  # the day after the first turn
-            file = here.folder / "digest.toml"
-            file.write_text(file.read_text().replace("mondays", "wednesdays"))
-    told = [
-        (digest.slot, digest.coverage) for passed in here.reports for digest in passed.plan.digests
-    ]
-    (_, before), (slot, coverage) = told[-2:]
-    assert (slot, str(before.announcement), str(coverage.since)) == (
+            here.edit("mondays", "wednesdays")
+    before, after = here.digests[-2:]
+    coverage = after.coverage
+    assert (after.slot, str(before.coverage.announcement), str(coverage.since)) == (
         "2026-W12",
         "2026-03-08",
         "2026-03-09",
@@ -320,7 +312,7 @@ def test_what_another_process_has_stored_and_not_yet_matched_is_waited_for(
     arxiv: DemoArxiv, clock: ManualClock, here: Installation
 ) -> None:
     announce(arxiv, TUESDAY, *range(21, 31))
-    site = here.open()
+    site = here.site
     for at in LOOKS:
         clock.set(TUESDAY + at)
         check_gaps(site, poll(site))
@@ -379,11 +371,14 @@ def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_pap
     arxiv.faults.clear()
     for at in LOOKS:
         look(here, clock, days[2] + at + timedelta(hours=12))
-    digests = [digest for report in here.reports for digest in report.plan.digests]
-    shown = {entry.paper.id.number: digest for digest in digests for entry in digest.entries}
+    shown: dict[int, Digest] = {}
+    for digest in here.digests:
+        shown |= {entry.paper.id.number: digest for entry in digest.entries}
     assert shown.keys() >= came.keys()
     listed = json.loads(here.command("subscription", "show", "perf-team", "--json"))["digests"]
-    texts = [part.get_content() for mail in here.mail.mails for part in mail.message.iter_parts()]
+    texts: list[str] = []
+    for mail in here.mail.mails:
+        texts += [part.get_content() for part in mail.message.iter_parts()]
     texts += [(here.folder / "feeds/perf.atom").read_text()]
     for one, shape in product(listed, ("page", "terminal")):
         here.command(

@@ -13,9 +13,9 @@ import pytest
 from digest.model.clock import ManualClock
 from digest.model.messages import Digest, Occasion
 from digest.render.digests import write_introduction
-from tests.acceptance.made import START, TUESDAY, announce, edit, made_up
-from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import START, TUESDAY, announce, made_up
 
 
 def look(here: Installation, clock: ManualClock, at: datetime) -> list[Digest]:
@@ -93,10 +93,10 @@ def test_a_quiet_day_that_was_noted_is_not_noted_again_before_the_next_announcem
     )
     here.run()
     announce(arxiv, TUESDAY + timedelta(days=2), 21, 22, categories=("math.CO",))
-    days = (TUESDAY + timedelta(days=day, hours=13) for day in (2, 3, 4))  # Fri 6 to Sun 8 Mar
-    noted = [
-        [str(digest.coverage.announcement) for digest in look(here, clock, day)] for day in days
-    ]
+    noted = []
+    for days in (2, 3, 4):  # Fri 6 to Sun 8 Mar
+        digests = look(here, clock, TUESDAY + timedelta(days=days, hours=13))
+        noted.append([str(digest.coverage.announcement) for digest in digests])
     assert noted == [["2026-03-05"], [], []]
 
 
@@ -120,12 +120,9 @@ def test_a_place_that_came_later_has_a_first_digest_of_its_own_and_a_query_only_
     announce(arxiv, TUESDAY + timedelta(days=1), 23)
     arxiv.add(made_up(24, TUESDAY, announced=TUESDAY + timedelta(days=1), categories=("hep-th",)))
     assert look(here, clock, TUESDAY + timedelta(days=1, hours=8)) == []  # both wait for 14:00
-    edit(
-        here,
-        ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'),
-        ('["perf"]', '["perf", "high"]'),
-    )
-    edit(here, ("[queries]", "[queries]\nhigh = 'cat:hep-th'"))
+    here.edit('to = ["mailto', 'to = ["mailto:late@example.org", "mailto')
+    here.edit('["perf"]', '["perf", "high"]')
+    here.edit("[queries]", "[queries]\nhigh = 'cat:hep-th'")
     mails = len(here.mail.mails)
     (sample,) = look(here, clock, TUESDAY + timedelta(days=1, hours=8, minutes=10))
     assert [len(sample.entries), *(entry.paper.id.number for entry in sample.entries[:2])] == [
@@ -163,7 +160,8 @@ def test_first_digests_hold_what_is_nearest_to_the_library_of_all_that_is_new_en
     (here.folder / "lab.bib").write_text(
         "@misc{a, title = {Nanowires}, abstract = {They grow nanowires.}}"
     )
-    edit(here, ('["perf"]', '["perf", "other"]'), ("[queries]", "[queries]\nother = 'cat:cs.PF'"))
+    here.edit('["perf"]', '["perf", "other"]')
+    here.edit("[queries]", "[queries]\nother = 'cat:cs.PF'")
     (first,) = here.run().plan.digests
     assert (len(first.entries), {entry.paper.id.number for entry in first.entries[:5]}) == (
         15,
@@ -174,7 +172,7 @@ def test_first_digests_hold_what_is_nearest_to_the_library_of_all_that_is_new_en
     )
     announce(arxiv, TUESDAY, 21, 22, 23, 24)
     look(here, clock, TUESDAY + timedelta(hours=13, minutes=5))
-    edit(here, ('to = ["mailto', 'to = ["mailto:late@example.org", "mailto'))
+    here.edit('to = ["mailto', 'to = ["mailto:late@example.org", "mailto')
     (sample,) = look(here, clock, TUESDAY + timedelta(hours=13, minutes=10))
     assert (len(sample.entries), {entry.paper.id.number for entry in sample.entries[:5]}) == (
         15,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes, policy
+from itertools import chain
 
 import feedparser
 import pytest
 
 from digest.model.announcements import Kind
-from tests.acceptance.worlds import Installation, StandIn, days
 from tests.conftest import IS_NIGHTLY
+from tests.harness.installation import Installation
+from tests.harness.stand_in import StandIn
 
 SEED = ["standin/seed_papers.jsonl"]
 FIRST_VERSIONS = 11
@@ -25,6 +28,14 @@ def body_of(raw: bytes) -> str:
     return str(part.get_content())
 
 
+def days(first: str, last: str, at: str) -> Iterator[datetime]:
+    """Count the days from one date to another, at one time of day (UTC)."""
+    moment = datetime.fromisoformat(f"{first}T{at}").replace(tzinfo=UTC)
+    while moment.date().isoformat() <= last:
+        yield moment
+        moment += timedelta(days=1)
+
+
 @pytest.mark.parametrize("source", ["harvest", "query"])
 def test_fifteen_real_papers_reach_mail_slack_and_feed_once(
     source: str, stand_in: Callable[..., StandIn], install: Callable[..., Installation]
@@ -34,7 +45,7 @@ def test_fifteen_real_papers_reach_mail_slack_and_feed_once(
     report = here.run()
     assert len(report.plan.digests[0].entries) == 15
     text = body_of(here.mail.wait_for(1)[0].raw)
-    slack = " ".join(text for message in here.slack.messages for text in message.block_texts)
+    slack = here.read_posts()
     feed = feedparser.parse((here.folder / "feeds/perf.atom").read_bytes())
     assert len(feed.entries) == 15
     for entry in report.plan.digests[0].entries:
@@ -80,5 +91,5 @@ def test_each_first_version_is_new_on_its_day_and_each_replacement_is_told_once(
     }
     came_out = arxiv.datestamps()
     assert new | replaced == {id_: [day] for id_, day in came_out.items()}
-    assert Counter(day for dates in new.values() for day in dates)["2026-03-02"] == 5
+    assert Counter(chain.from_iterable(new.values()))["2026-03-02"] == 5
     assert arxiv.violations == 0

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 
 import pytest
 
 from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
-from digest.model.messages import Digest, Occasion
-from tests.acceptance.made import START, later, made_up
-from tests.acceptance.worlds import Installation
+from digest.model.messages import DigestEntry, Occasion
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import START, later, made_up
 
 FOLLOW = 'follow = ["cat:cs.PF", "dc"]'
 EXCLUDE = 'exclude = "ti:boring"'
@@ -72,15 +73,14 @@ MISSING = {
 
 
 @dataclass
-class World:
-    """An installation, its arXiv, and what came of its days."""
+class SpoiltWeek:
+    """An installation, its arXiv, and the text of a file that is spoilt on some days."""
 
     here: Installation
     arxiv: DemoArxiv
     clock: ManualClock
     text: str
     spoilt_days: tuple[int, ...] = (4, 5)
-    digests: list[Digest] = field(default_factory=list)
 
     def live(self, day: int, *changes: str) -> None:
         """Live the noon of a day, on which the file is changed.
@@ -91,33 +91,33 @@ class World:
         for before, after in zip(changes[::2], changes[1::2], strict=True):
             assert before in text
             text = text.replace(before, after.replace("DAY", f"({day}"))
-        (self.here.folder / "digest.toml").write_text(text)
+        self.here.write(text)
         later(self.clock, day)
         try:
-            self.digests += self.here.run().plan.digests
+            self.here.run()
         except ConfigurationError:
             assert day in self.spoilt_days
         category = "cs.PF" if day % 2 else "cs.DC"
         submitted = self.clock.now() + timedelta(hours=1)
-        self.arxiv.add(made_up(100 + day, submitted, categories=(category,)))
-        self.arxiv.add(
-            made_up(200 + day, submitted, categories=(category,), title="A boring paper")
-        )
+        paper = made_up(100 + day, submitted, categories=(category,))
+        boring = made_up(200 + day, submitted, categories=(category,), title="A boring paper")
+        self.arxiv.add(paper, boring)
+
+    def list_entries(self, name: str = "main") -> list[DigestEntry]:
+        """Return what came with the digests that were sent in their turns."""
+        entries: list[DigestEntry] = []
+        for digest in self.here.digests:
+            if digest.subscription == name and digest.occasion is Occasion.SCHEDULED:
+                entries += digest.entries
+        return entries
 
     def list_papers(self, name: str = "main") -> Counter[int]:
         """Count how often each paper came with the digests that were sent in their turns."""
-        return Counter(
-            entry.paper.id.number
-            for digest in self.digests
-            if digest.subscription == name and digest.occasion is Occasion.SCHEDULED
-            for entry in digest.entries
-        )
+        return Counter(entry.paper.id.number for entry in self.list_entries(name))
 
     def count_first_digests(self) -> int:
-        return sum(
-            one.subscription == "main" and one.occasion is Occasion.FIRST_DIGEST
-            for one in self.digests
-        )
+        firsts = [one for one in self.here.digests if one.occasion is Occasion.FIRST_DIGEST]
+        return sum(one.subscription == "main" for one in firsts)
 
 
 @pytest.fixture
@@ -131,17 +131,18 @@ def world(
     arxiv: DemoArxiv,
     clock: ManualClock,
     install: Callable[..., Installation],
-) -> World:
+) -> SpoiltWeek:
     made = install(arxiv, source=request.param)
     around, _, _ = (made.folder / "digest.toml").read_text().partition("[queries]")
-    return World(made, arxiv, clock, f"{around}[queries]\n{NAMED}\n{OTHER}{MAIN}")
+    return SpoiltWeek(made, arxiv, clock, f"{around}[queries]\n{NAMED}\n{OTHER}{MAIN}")
 
 
-def live_a_week(world: World, changes: tuple[str, ...]) -> dict[int, Counter[int]]:
+def live_a_week(world: SpoiltWeek, changes: tuple[str, ...]) -> dict[int, Counter[int]]:
     """Live a week with a spoilt file in its middle; return by day what had come by then."""
     came = {}
     for day in (2, *WEEK):
-        world.live(day, *(changes if day in world.spoilt_days else ()))
+        is_spoilt = day in world.spoilt_days
+        world.live(day, *(changes if is_spoilt else ()))
         came[day] = world.list_papers()
     return came
 
@@ -152,7 +153,7 @@ EVERY = Counter([102, 103, 104, 105, 106])
 
 @pytest.mark.parametrize("spoilt", READABLE)
 def test_what_was_there_before_stays_in_use_while_a_text_cannot_be_read(
-    spoilt: str, world: World
+    spoilt: str, world: SpoiltWeek
 ) -> None:
     came = live_a_week(world, READABLE[spoilt])
     assert world.count_first_digests() == 1
@@ -161,7 +162,7 @@ def test_what_was_there_before_stays_in_use_while_a_text_cannot_be_read(
 
 
 @pytest.mark.parametrize("spoilt", REFUSED)
-def test_a_file_that_is_refused_for_a_while_loses_nothing(spoilt: str, world: World) -> None:
+def test_a_file_that_is_refused_for_a_while_loses_nothing(spoilt: str, world: SpoiltWeek) -> None:
     came = live_a_week(world, REFUSED[spoilt])
     assert world.count_first_digests() == 1
     assert came[5] == Counter([102])
@@ -170,7 +171,7 @@ def test_a_file_that_is_refused_for_a_while_loses_nothing(spoilt: str, world: Wo
 
 @pytest.mark.parametrize("missing", MISSING)
 def test_a_subscription_that_the_file_misses_for_a_while_loses_nothing(
-    missing: str, world: World
+    missing: str, world: SpoiltWeek
 ) -> None:
     came = live_a_week(world, MISSING[missing])
     assert world.count_first_digests() == 1
@@ -195,7 +196,9 @@ EDITED = {
 
 
 @pytest.mark.parametrize("edited", EDITED)
-def test_an_edit_brings_no_second_first_digest_and_loses_nothing(edited: str, world: World) -> None:
+def test_an_edit_brings_no_second_first_digest_and_loses_nothing(
+    edited: str, world: SpoiltWeek
+) -> None:
     world.spoilt_days = tuple(range(4, 10))
     came = live_a_week(world, EDITED[edited])
     assert world.count_first_digests() == 1
@@ -206,7 +209,7 @@ def test_an_edit_brings_no_second_first_digest_and_loses_nothing(edited: str, wo
 @pytest.mark.parametrize("spoilt_days", [(4, 5), (9,)])
 @pytest.mark.parametrize("change", [READABLE["a typo in a text"], *MISSING.values()])
 def test_a_weekly_digest_has_all_of_its_week_whatever_was_spoilt_in_it(
-    change: tuple[str, ...], spoilt_days: tuple[int, ...], world: World
+    change: tuple[str, ...], spoilt_days: tuple[int, ...], world: SpoiltWeek
 ) -> None:
     world.text = world.text.replace("daily at 06:00 UTC", "mondays at 06:00 UTC")
     world.spoilt_days = spoilt_days
@@ -217,16 +220,12 @@ def test_a_weekly_digest_has_all_of_its_week_whatever_was_spoilt_in_it(
     assert world.list_papers() == (EVERY if not is_late else EVERY + Counter([107, 108, 109]))
 
 
-def test_what_is_not_liked_stays_so_while_its_file_is_mistyped(world: World) -> None:
-    (world.here.folder / "bores.bib").write_text("@misc{a, title = {A boring paper, and another}}")
+def test_what_is_not_liked_stays_so_while_its_file_is_mistyped(world: SpoiltWeek) -> None:
+    bores = world.here.folder / "bores.bib"
+    bores.write_text("@misc{a, title = {A boring paper, and another}}")
     world.text = world.text.replace(EXCLUDE, 'not_like = "bores.bib"')
     live_a_week(world, ('"bores.bib"', '"bores.bb"'))
-    titles = [
-        entry.paper.title
-        for digest in world.digests
-        if digest.subscription == "main" and digest.occasion is Occasion.SCHEDULED
-        for entry in digest.entries
-    ]
+    titles = [entry.paper.title for entry in world.list_entries()]
     assert [title == "A boring paper" for title in titles] == [False, True] * 5
     (said,) = world.here.reports[2].libraries.troubles
     assert "bores.bb can't be read" in said
@@ -234,22 +233,18 @@ def test_what_is_not_liked_stays_so_while_its_file_is_mistyped(world: World) -> 
 
 @pytest.mark.parametrize("key", ["exclude", "read_first", "read_last"])
 def test_what_is_excluded_or_comes_first_stays_so_while_a_text_cannot_be_read(
-    key: str, world: World
+    key: str, world: SpoiltWeek
 ) -> None:
     world.text = world.text.replace(EXCLUDE, f'{key} = "ti:boring"')
     changes = (f'{key} = "ti:boring"', f'{key} = ["ti:boring AND", "ti:never"]')
     live_a_week(world, changes)
-    order = [
-        entry.paper.id.number
-        for digest in world.digests
-        if digest.subscription == "main" and digest.occasion is Occasion.SCHEDULED
-        for entry in digest.entries
-    ]
+    order = [entry.paper.id.number for entry in world.list_entries()]
     plain = [102, 103, 104, 105, 106]
+    boring = [number + 100 for number in plain]
     expected = {
         "exclude": plain,
-        "read_first": [number for one in plain for number in (one + 100, one)],
-        "read_last": [number for one in plain for number in (one, one + 100)],
+        "read_first": list(chain.from_iterable(zip(boring, plain, strict=True))),
+        "read_last": list(chain.from_iterable(zip(plain, boring, strict=True))),
     }
     assert order == expected[key]
     ((what, problem),) = world.here.reports[3].config.unread

@@ -14,10 +14,10 @@ import pytest
 
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
-from tests.acceptance.made import ALL_KINDS, TUESDAY, announce, made_up
-from tests.acceptance.worlds import Installation
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import ALL_KINDS, TUESDAY, announce, made_up
 
 DAY = timedelta(days=1)
 MONDAY_NOON = datetime(2026, 3, 9, 12, 1, tzinfo=UTC)
@@ -77,7 +77,7 @@ def test_a_digest_of_a_week_says_what_became_of_its_papers_though_nobody_asked_f
     look(here, clock, TUESDAY + timedelta(hours=3), thursday + timedelta(hours=3))
     assert "Withdrawn on Thu 5 Mar (v2)" in preview(here, "--next", "--as", "text")
     look(here, clock, MONDAY_NOON)
-    (digest,) = [digest for report in here.reports for digest in report.plan.digests]
+    (digest,) = here.digests
     assert [(entry.paper.id.number, entry.kind) for entry in digest.entries] == [
         (number, Kind.NEW) for number in (24, 23, 21, 22)
     ]
@@ -107,7 +107,7 @@ def test_after_versions_were_missed_a_paper_is_held_against_the_one_its_reader_h
         look(here, clock, moment + timedelta(hours=12))
     here.command("subscription", "resume", "perf-team")
     look(here, clock, TUESDAY + 3 * DAY + timedelta(hours=12))
-    digest = [digest for report in here.reports for digest in report.plan.digests][-1]
+    digest = here.digests[-1]
     (entry,) = digest.entries
     assert entry.before is not None
     assert (entry.label, entry.before.paper.abstract) == ("v1 → v3", ABSTRACT)

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from digest.model.clock import ManualClock
-from tests.acceptance.made import START, edit, later, made_up, told_ids
-from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
+from tests.harness.papers import START, later, made_up, told_ids
 
 SILENT = "look_back = '0 days'"
 SUBSCRIPTION = """[[subscriptions]]
@@ -66,7 +66,7 @@ def test_what_comes_out_on_the_day_a_saved_query_is_edited_is_told(
     here = install(arxiv, source=source, extra=SILENT)
     here.run()
     id_ = come_out(arxiv, clock, 101)
-    edit(here, ("'cat:cs.PF'", "'cat:cs.PF OR cat:cs.DC'"))
+    here.edit("'cat:cs.PF'", "'cat:cs.PF OR cat:cs.DC'")
     later(clock, 3)
     assert told_ids(here.run()) == [id_]
 
@@ -77,14 +77,17 @@ def test_a_saved_query_that_comes_back_after_a_week_is_no_flood_of_what_it_misse
 ) -> None:
     here = install(arxiv, source=source, extra=SILENT)
     here.run()
-    away = (("perf = 'cat:cs.PF'", "other = 'cat:cs.NI'"), (SUBSCRIPTION, ""))
-    edit(here, *away)
+    wanted = "perf = 'cat:cs.PF'"
+    other = "other = 'cat:cs.NI'"
+    here.edit(wanted, other)
+    here.edit(SUBSCRIPTION, "")
     here.run()
     for day in (3, 4):
         come_out(arxiv, clock, 100 + day)
         later(clock, day)
         here.run()
-    edit(here, ("[queries]\n", f"{SUBSCRIPTION}\n[queries]\n"), (away[0][1], away[0][0]))
+    here.edit("[queries]\n", f"{SUBSCRIPTION}\n[queries]\n")
+    here.edit(other, wanted)
     later(clock, 10)
     assert told_ids(here.run()) == []
     id_ = come_out(arxiv, clock, 110)
@@ -104,7 +107,7 @@ def test_what_comes_out_on_the_day_the_source_is_changed_is_told(
     here.run()
     for day, (old, new) in enumerate([(before, after), (after, before), (before, after)], start=3):
         id_ = come_out(arxiv, clock, 100 + day)
-        edit(here, (f'source = "{old}"', f'source = "{new}"'))
+        here.edit(f'source = "{old}"', f'source = "{new}"')
         later(clock, day)
         assert told_ids(here.run()) == [id_]
 
@@ -121,7 +124,8 @@ def test_a_first_digest_that_is_asked_for_repeats_no_paper_told_before(
     arxiv.add(edited)
     later(clock, 4)
     assert told_ids(here.run()) == []
-    edit(here, ("[queries]\n", "[queries]\nall = 'cat:cs.PF'\n"), ('["perf"]', '["perf", "all"]'))
+    here.edit("[queries]\n", "[queries]\nall = 'cat:cs.PF'\n")
+    here.edit('["perf"]', '["perf", "all"]')
     later(clock, 5)
     assert told_ids(here.run()) == [], "another saved query brings none by itself"
     here.command("subscription", "first", "perf-team")
@@ -153,7 +157,7 @@ def test_what_waited_for_a_turn_is_told_at_once_when_the_subscription_says_so(
     id_ = come_out(arxiv, clock, 101)
     later(clock, 3)
     assert told_ids(here.run()) == []
-    edit(here, ("fridays at 12:00 UTC", "at once"))
+    here.edit("fridays at 12:00 UTC", "at once")
     assert told_ids(here.run()) == [id_]
 
 
@@ -186,14 +190,9 @@ def test_a_subscription_without_turns_has_no_quiet_days_to_speak_of(
     here.run()
     id_ = come_out(arxiv, clock, 101)
     words = ("perf-team", '"daily at 06:00 UTC"', "look_back = '0 days'")
-    edit(
-        here,
-        *zip(
-            words,
-            ("swift", '"at once"\nwhen_empty = "always"', "look_back = '7 days'"),
-            strict=True,
-        ),
-    )
+    others = ("swift", '"at once"\nwhen_empty = "always"', "look_back = '7 days'")
+    for before, after in zip(words, others, strict=True):
+        here.edit(before, after)
     later(clock, 3)
     report = here.run()
     assert [len(digest.entries) for digest in report.plan.digests] == [5, 1], (

@@ -17,13 +17,13 @@ from typing import Any
 from digest.model.clock import ManualClock
 from digest.model.papers import Author
 from digest.serve.steps import run_pass
-from tests.acceptance.made import made_up
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.config_file import write_config
 from tests.fakes.mail import MailSink
 from tests.fakes.writing import Writer
-from tests.kept_sites import KeptSite
+from tests.harness.kept_sites import KeptSite
+from tests.harness.papers import made_up
 
 DAY = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 ANNOUNCED = datetime(2026, 11, 20, 1, 0, tzinfo=UTC)

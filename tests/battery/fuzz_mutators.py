@@ -25,7 +25,20 @@ _DATE = re.compile(
 )
 _DECLARATION = re.compile(rb"<\?xml[^>]*>\s*")
 _ENTRY = re.compile(rb"<entry>.*?</entry>|<record>.*?</record>|<item>.*?</item>", re.DOTALL)
+_PREFIX = re.compile(rb"xmlns(?::\w+)?=|arxiv:|opensearch:")
 _TEXT = re.compile(rb">([^<>]+)<")
+
+
+_CONTROLS = (
+    *(*range(32), 0x7F, 0x85, 0x9F),
+    *(0x200E, 0x2028, 0x202E, 0xFEFF, 0xFFFE, 0xD800, 0x110000),
+)
+_COVERS = (
+    (b"<!--", b"-->"),
+    (b"<![CDATA[", b"]]>"),
+    (b"<a>", b"</a>"),
+    (b"<a:b xmlns:a='u'>", b"</a:b>"),
+)
 
 
 def flip_bits(draw: random.Random, body: bytes, _: bytes) -> bytes:
@@ -33,26 +46,25 @@ def flip_bits(draw: random.Random, body: bytes, _: bytes) -> bytes:
     bent = bytearray(body)
     for _n in range(draw.choice((1, 1, 1, 2, 4, 16))):
         if bent:
-            bent[draw.randrange(len(bent))] ^= draw.choice(
-                (1, 2, 4, 8, 16, 32, 64, 128, draw.randrange(1, 256))
-            )
+            at = draw.randrange(len(bent))
+            bits = draw.choice((1, 2, 4, 8, 16, 32, 64, 128, draw.randrange(1, 256)))
+            bent[at] ^= bits
     return bytes(bent)
 
 
 def truncate(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Let it break off, often near the end."""
-    return (
-        body[: -draw.randint(1, 40)]
-        if draw.random() < 0.5
-        else body[: draw.randrange(len(body) + 1)]
-    )
+    if draw.random() < 0.5:
+        return body[: -draw.randint(1, 40)]
+    return body[: draw.randrange(len(body) + 1)]
 
 
 def cut(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Take something out of the middle, anywhere or between two tags."""
     if draw.random() < 0.5:
         start = draw.randrange(len(body) + 1)
-        return body[:start] + body[start + draw.choice((1, 2, 10, 100, 1_000)) :]
+        length = draw.choice((1, 2, 10, 100, 1_000))
+        return body[:start] + body[start + length :]
     edges = [match.start() for match in _TAG.finditer(body)] or [0]
     start, end = sorted((draw.choice(edges), draw.choice(edges)))
     return body[:start] + body[end:]
@@ -62,15 +74,16 @@ def insert(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Put something of use to attackers, or noise, anywhere or between two tags."""
     edges = [match.start() for match in _TAG.finditer(body)] if draw.random() < 0.5 else []
     at = draw.choice(edges) if edges else draw.randrange(len(body) + 1)
-    return (
-        body[:at] + (draw.choice(PIECES) if draw.random() < 0.9 else draw.randbytes(9)) + body[at:]
-    )
+    piece = draw.choice(PIECES) if draw.random() < 0.9 else draw.randbytes(9)
+    return body[:at] + piece + body[at:]
 
 
 def splice(draw: random.Random, body: bytes, other: bytes) -> bytes:
     """Begin as one page and go on as another, anywhere or at the beginning of an entry."""
     if draw.random() < 0.5:
-        return body[: draw.randrange(len(body) + 1)] + other[draw.randrange(len(other) + 1) :]
+        end = draw.randrange(len(body) + 1)
+        start = draw.randrange(len(other) + 1)
+        return body[:end] + other[start:]
     entry = draw.choice((b"<entry", b"<record>", b"<item>", b"</"))
     ours = [match.start() for match in re.finditer(entry, body)] or [len(body)]
     theirs = [match.start() for match in re.finditer(entry, other)] or [0]
@@ -88,14 +101,20 @@ def remove(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Leave an element out, or only what is in it."""
     start, end = _pick_element(draw, body)
     if draw.random() < 0.3:
-        return body[: body.find(b">", start) + 1] + body[max(body.rfind(b"<", start, end), 0) :]
+        opened = body.find(b">", start) + 1
+        closed = max(body.rfind(b"<", start, end), 0)
+        return body[:opened] + body[closed:]
     return body[:start] + body[end:]
 
 
 def reorder(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Let two elements change places."""
-    (a, b), (c, d) = sorted((_pick_element(draw, body), _pick_element(draw, body)))
-    return body if b > c else body[:a] + body[c:d] + body[b:c] + body[a:b] + body[d:]
+    first, second = sorted((_pick_element(draw, body), _pick_element(draw, body)))
+    if first[1] > second[0]:
+        return body  # one is in the other
+    between = body[first[1] : second[0]]
+    changed = body[slice(*second)] + between + body[slice(*first)]
+    return body[: first[0]] + changed + body[second[1] :]
 
 
 def rename(draw: random.Random, body: bytes, _: bytes) -> bytes:
@@ -105,18 +124,8 @@ def rename(draw: random.Random, body: bytes, _: bytes) -> bytes:
     if opening is None:
         return body
     name = opening[1]
-    new = draw.choice(
-        (
-            name[:-1] or b"x",
-            name + b"s",
-            name.swapcase(),
-            b"x:" + name,
-            b"entry",
-            b"record",
-            b"item",
-            b"a",
-        )
-    )
+    alike = (name[:-1] or b"x", name + b"s", name.swapcase(), b"x:" + name)
+    new = draw.choice((*alike, b"entry", b"record", b"item", b"a"))
     inner = body[start + 1 + len(name) : end]
     if inner.endswith(b"</" + name + b">"):
         inner = inner.removesuffix(name + b">") + new + b">"
@@ -126,14 +135,7 @@ def rename(draw: random.Random, body: bytes, _: bytes) -> bytes:
 def hide(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Wrap an element into a comment, a CDATA section, or another element."""
     start, end = _pick_element(draw, body)
-    before, after = draw.choice(
-        (
-            (b"<!--", b"-->"),
-            (b"<![CDATA[", b"]]>"),
-            (b"<a>", b"</a>"),
-            (b"<a:b xmlns:a='u'>", b"</a:b>"),
-        )
-    )
+    before, after = draw.choice(_COVERS)
     return body[:start] + before + body[start:end] + after + body[end:]
 
 
@@ -142,25 +144,18 @@ def declare(draw: random.Random, body: bytes, _: bytes) -> bytes:
     declaration = _DECLARATION.match(body)
     at = declaration.end() if declaration else 0
     at = draw.choice((at, at, at, 0, draw.randrange(len(body) + 1)))
-    bent = (
-        body[:at]
-        + draw.choice((b"", b"<!-- > -->", b"<?x <!-- ?>", b" "))
-        + draw.choice(DOCTYPES)
-        + body[at:]
-    )
-    return (
-        bent
-        if draw.random() < 0.5
-        else _replace(draw, bent, _TEXT, (b">&a;<", b">&c;<", b">&x;<", b">&nbsp;<"))
-    )
+    before = draw.choice((b"", b"<!-- > -->", b"<?x <!-- ?>", b" "))
+    bent = body[:at] + before + draw.choice(DOCTYPES) + body[at:]
+    if draw.random() < 0.5:
+        return bent
+    return _replace(draw, bent, _TEXT, (b">&a;<", b">&c;<", b">&x;<", b">&nbsp;<"))
 
 
 def swell(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Make an attribute, a name, a text, a comment or a number of them very large."""
     size = draw.choice((100, 1_000, 10_000, 100_000)) if draw.random() < 0.995 else 2_000_000
-    filling = draw.choice(
-        (b"x", b"\xc3\xb6", b"(", b"$", b"a(,", b"\\", b" and ", b"&#65;", b"1")
-    ) * (size // 2)
+    piece = draw.choice((b"x", b"\xc3\xb6", b"(", b"$", b"a(,", b"\\", b" and ", b"&#65;", b"1"))
+    filling = piece * (size // 2)
     tags = list(_OPENING.finditer(body))
     if not tags:
         return body + filling
@@ -184,22 +179,17 @@ def nest(draw: random.Random, body: bytes, _: bytes) -> bytes:
     depth = draw.choice((10, 150, 250, 1_000, 5_000)) if draw.random() < 0.99 else 200_000
     end = draw.choice([match.end() for match in _TAG.finditer(body)] or [0])
     name = draw.choice((b"a", b"entry", b"record", b"item", b"title", b"author"))
+    opening = b"<" + name + b">"
     closing = b"</" + name + b">" if draw.random() < 0.8 else b""
-    return body[:end] + (b"<" + name + b">") * depth + closing * depth + body[end:]
+    return body[:end] + opening * depth + closing * depth + body[end:]
 
 
 def zip_up(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Leave it packed, or half of it."""
     packed = gzip.compress(body, 1, mtime=0)
-    return draw.choice(
-        (
-            packed,
-            packed[: draw.randrange(len(packed))],
-            packed[:10] + body,
-            body + packed,
-            b"\x1f\x8b" + body,
-        )
-    )
+    part = packed[: draw.randrange(len(packed))]
+    mixed = (packed[:10] + body, body + packed, b"\x1f\x8b" + body)
+    return draw.choice((packed, part, *mixed))
 
 
 def recode(draw: random.Random, body: bytes, _: bytes) -> bytes:
@@ -207,26 +197,17 @@ def recode(draw: random.Random, body: bytes, _: bytes) -> bytes:
     name = draw.choice(("utf-16", "utf-16-be", "utf-32", "latin-1", "utf-7", "cp037", "utf-8-sig"))
     declared = re.sub(rb"UTF-8", name.encode(), body, count=1)
     text = body.decode("utf-8", "replace")
-    return draw.choice(
-        (declared, text.encode(name, "replace"), b"\xef\xbb\xbf" + body, b" \n" + body, body * 2)
-    )
+    encoded = text.encode(name, "replace")
+    marked = (b"\xef\xbb\xbf" + body, b" \n" + body)
+    return draw.choice((declared, encoded, *marked, body * 2))
 
 
 def change_namespace(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Swap a namespace for another, or take a prefix or a declaration away."""
     if draw.random() < 0.6:
-        return _replace(
-            draw,
-            body,
-            re.compile(re.escape(draw.choice(list(filter(None, NAMESPACES))))),
-            NAMESPACES,
-        )
-    return _replace(
-        draw,
-        body,
-        re.compile(rb"xmlns(?::\w+)?=|arxiv:|opensearch:"),
-        (b"", b"xmlns:y=", b"y:", b"xmlns="),
-    )
+        namespace = draw.choice([one for one in NAMESPACES if one])
+        return _replace(draw, body, re.compile(re.escape(namespace)), NAMESPACES)
+    return _replace(draw, body, _PREFIX, (b"", b"xmlns:y=", b"y:", b"xmlns="))
 
 
 def change_number(draw: random.Random, body: bytes, _: bytes) -> bytes:
@@ -241,13 +222,12 @@ def change_date(draw: random.Random, body: bytes, _: bytes) -> bytes:
 
 def add_controls(draw: random.Random, body: bytes, _: bytes) -> bytes:
     """Put control characters into a text, plainly or by reference."""
-    code = draw.choice(
-        (*range(32), 0x7F, 0x85, 0x9F, 0x200E, 0x2028, 0x202E, 0xFEFF, 0xFFFE, 0xD800, 0x110000)
-    )
+    code = draw.choice(_CONTROLS)
     plain = chr(code).encode("utf-8", "surrogatepass") if code < 0x110000 else b"\xf4\x90\x80\x80"
     texts = list(_TEXT.finditer(body))
     at = draw.randint(*draw.choice(texts).span(1)) if texts else 0
-    return body[:at] + draw.choice((plain, b"&#%d;" % code, b"&#x%x;" % code)) + body[at:]
+    written = draw.choice((plain, b"&#%d;" % code, b"&#x%x;" % code))
+    return body[:at] + written + body[at:]
 
 
 def lose_entry(draw: random.Random, body: bytes, other: bytes) -> bytes:

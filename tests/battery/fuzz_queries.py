@@ -43,6 +43,13 @@ _SAFE_TERM = re.compile(
 )
 
 
+_REPEATED = (
+    *("(", "NOT ", "-", "x OR NOT (", "(a AND (b OR ", "x ", "x AND y OR ", "ti:("),
+    *('"', "*", "a.", "a'", "x\u0301", "%20"),
+)
+"""What a large text repeats."""
+
+
 class ContradictionError(Exception):
     """What came of a text contradicts itself."""
 
@@ -81,7 +88,8 @@ def _make_query(draw: random.Random, depth: int) -> str:
 
 def _make_operand(draw: random.Random, depth: int) -> str:
     if depth < 6 and draw.random() < 0.25:
-        return f"{draw.choice(('', '', 'NOT ', '-', 'ti:', 'au:', 'cat:'))}({_make_query(draw, depth + 1)})"
+        before = draw.choice(("", "", "NOT ", "-", "ti:", "au:", "cat:"))
+        return f"{before}({_make_query(draw, depth + 1)})"
     choices: tuple[tuple[str, tuple[str, ...], int], ...] = (
         (_pick(draw, PREFIXES, 4), WORDS, 12),
         (draw.choice(("au:", "author:")), NAMES, 9),
@@ -91,9 +99,11 @@ def _make_operand(draw: random.Random, depth: int) -> str:
     )
     prefix, words, sound = draw.choices(choices, (6, 2, 2, 1, 1))[0]
     if words is WORDS and draw.random() < 0.3:
-        return f'{prefix}"{" ".join(_pick(draw, WORDS, sound) for _ in range(draw.randint(1, 4)))}"'
+        phrase = [_pick(draw, WORDS, sound) for _ in range(draw.randint(1, 4))]
+        return f'{prefix}"{" ".join(phrase)}"'
     word = _pick(draw, words, sound)
-    return f'{prefix}"{word}"' if words is NAMES and draw.random() < 0.9 else f"{prefix}{word}"
+    is_quoted = words is NAMES and draw.random() < 0.9
+    return f'{prefix}"{word}"' if is_quoted else f"{prefix}{word}"
 
 
 def _pick(draw: random.Random, words: tuple[str, ...], sound: int) -> str:
@@ -103,25 +113,9 @@ def _pick(draw: random.Random, words: tuple[str, ...], sound: int) -> str:
 
 def _make_large(draw: random.Random) -> str:
     size = draw.choice((50, 64, 65, 70, 200, 500, 501, 2_000, 5_000))
-    piece = draw.choice(
-        (
-            "(",
-            "NOT ",
-            "-",
-            "x OR NOT (",
-            "(a AND (b OR ",
-            "x ",
-            "x AND y OR ",
-            "ti:(",
-            '"',
-            "*",
-            "a.",
-            "a'",
-            "x\u0301",
-            "%20",
-        )
-    )
-    return piece * size + draw.choice(("", "x", "x" + ")" * (size * piece.count("("))))
+    piece = draw.choice(_REPEATED)
+    closing = "".ljust(size * piece.count("("), ")")
+    return piece * size + draw.choice(("", "x", f"x{closing}"))
 
 
 def _damage(draw: random.Random, text: str) -> str:
@@ -140,11 +134,8 @@ def _damage(draw: random.Random, text: str) -> str:
         case 4:
             return text[:start] + text[start:end].swapcase() + text[end:]
         case _:
-            return (
-                text[:at]
-                + chr(draw.choice((draw.randrange(0x250), draw.randrange(0x11_0000))))
-                + text[at:]
-            )
+            code = draw.choice((draw.randrange(0x250), draw.randrange(0x11_0000)))
+            return text[:at] + chr(code) + text[at:]
 
 
 @cache
@@ -217,8 +208,8 @@ def _check_papers(query: Query) -> None:
         require(matches(canonical, paper) is is_match)
         reasons = find_reasons(query, paper)
         require(bool(reasons) is is_match)
-        for span in (span for reason in reasons for span in reason.spans):
-            require(0 <= span.start < span.end)
+        for reason in reasons:
+            require(all(0 <= span.start < span.end for span in reason.spans))
 
 
 def read_input(seed: int, number: int) -> Read:
@@ -227,12 +218,10 @@ def read_input(seed: int, number: int) -> Read:
     try:
         verdict, query = assess(text)
     except ContradictionError as error:
-        return Read(
-            "query", "contradicts itself", len(text), wrong=str(error) or traceback.format_exc()
-        )
-    return Read(
-        "query", verdict, len(text), tuple(note.kind for note in query.notes) if query else ()
-    )
+        why = str(error) or traceback.format_exc()
+        return Read("query", "contradicts itself", len(text), wrong=why)
+    remarks = tuple(note.kind for note in query.notes) if query else ()
+    return Read("query", verdict, len(text), remarks)
 
 
 @click.command(help=__doc__.partition("\n\n")[0] if __doc__ else None)

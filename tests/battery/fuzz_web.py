@@ -35,7 +35,8 @@ from digest.store import backups, schema, subscriptions
 from digest.web import create_app
 from digest.web.forms import make_form_token
 from tests.battery.fuzz_queries import make_input
-from tests.integration.web.world import READER, World, find_routes, find_shell, live_in
+from tests.harness.serving import find_routes, find_shell
+from tests.integration.web.world import READER, World, live_in
 from tests.postgres_servers import create_database, quick_server
 
 ORIGIN = "https://localhost:8000"

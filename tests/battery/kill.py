@@ -12,7 +12,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -26,8 +26,8 @@ from digest.plan.links import make_links
 from digest.store import open_store
 from tests.battery.kill_book import Book
 from tests.battery.kill_clocks import HostClock
-from tests.battery.kill_life import Life, Tally, World
-from tests.battery.kill_plan import LEASE, MODES, KillPlan, write_installation
+from tests.battery.kill_life import KillRun, Surroundings, Tally
+from tests.battery.kill_plan import LEASE, MODES, KillPlan, Reader, write_installation
 from tests.battery.kill_verdict import Evidence, KillVerdict, judge, judge_feeds
 from tests.battery.kill_world import (
     BEGIN,
@@ -39,7 +39,7 @@ from tests.battery.kill_world import (
 )
 from tests.battery.replicas import Replica, count_complaints
 from tests.fakes.arxiv import DemoArxiv
-from tests.fakes.slack import TOKEN
+from tests.harness.installation import installed
 from tests.simulator.planted import FAULTS
 
 _AMBIGUOUS_WAIT = 5
@@ -62,75 +62,101 @@ def run_battery(
 ) -> Outcome:
     """Live through one battery in an empty folder; `fault` is the name of one that is planted."""
     readers = plan.list_readers()
-    channels = tuple(channel for reader in readers for channel in reader.channels)
     clock = PacedClock(BEGIN)
-    press = Press(plan.seed)
-    marker = folder / "now"
-    with ExitStack() as stack:
-        arxiv = stack.enter_context(DemoArxiv((), clock, pace=_PACE, is_strict=False))
-        mail = stack.enter_context(CountingMail())
-        slack = stack.enter_context(LossySlack(clock, channels, seed=plan.seed, lossy=plan.lossy))
-        database = stack.enter_context(open_database(plan.mode, folder))
-        file = folder / "digest.toml"
-        places = {"arxiv": arxiv.url, "mail": mail.url, "slack": slack.url, "database": database}
-        file.write_text(
-            write_installation(readers, **places, ambiguous_wait=_AMBIGUOUS_WAIT), encoding="utf-8"
-        )
-        environment = {"DIGEST_SLACK_TOKEN": TOKEN} | (
-            {} if plan.skew else {"DIGEST_TEST_CLOCK": arxiv.clock_url}
-        )
-        store = open_store(database, create=True)
-        stack.callback(store.close)
+    channels: list[str] = []
+    for reader in readers:
+        channels += reader.channels
+    with (
+        open_database(plan.mode, folder) as database,
+        installed(
+            Surroundings,
+            folder,
+            DemoArxiv((), clock, pace=_PACE, is_strict=False),
+            mail=CountingMail(),
+            slack=LossySlack(clock, tuple(channels), seed=plan.seed, lossy=plan.lossy),
+            press=Press(plan.seed),
+            marker=folder / "now",
+        ) as world,
+        closing(open_store(database, create=True)) as store,
+        ExitStack() as stack,
+    ):
+        world.write(_write_file(world, readers, database))
+        if plan.skew:
+            del world.environ["DIGEST_TEST_CLOCK"]
         with store.read() as conn:
-            links = make_links(conn, load_config(file, environment))
-        book = Book(store, links, [reader.name for reader in readers])
-        replicas = [
-            Replica(
-                number,
-                folder,
-                environment,
-                _command(plan, fault, marker),
-                _make_clock(plan, clock, folder, number),
-            )
-            for number in range(plan.replicas)
-        ]
+            links = make_links(conn, load_config(world.config_file, world.environ))
+        world.book = Book(store, links, [reader.name for reader in readers])
+        replicas = [_make_replica(plan, world, number, fault) for number in range(plan.replicas)]
         for replica in replicas:
             stack.callback(replica.kill)
-        life = Life(plan, World(clock, arxiv, mail, slack, press, book, marker), replicas, tell)
-        tally = life.live()
-        verdict = judge(
-            Evidence(plan, readers, tally, book, press.categories, mail.arrivals, slack.arrivals)
-        )
-        window = clock.now() - timedelta(days=FEED_DAYS)
-        old = {paper for paper, found_by in tally.known_by.items() if found_by < window}
-        until = time.monotonic() + _FEEDS_WITHIN
-        seen = KillVerdict()
-        while not seen.figures or (seen.findings and time.monotonic() < until):
-            seen = KillVerdict()
-            feeds = {
-                one.name: [life.read_feed(replica, one.name) for replica in replicas]
-                for one in readers
-            }
-            judge_feeds(seen, readers, press.categories, feeds, old)
-        verdict.add(seen)
-        for replica in replicas:
-            replica.ask_to_stop()
-        for replica in replicas:
-            replica.await_stop()
-            for strange in replica.strange_exits:
-                verdict.accuse("ended by itself", strange)
-        for visit in arxiv.violations:
-            verdict.accuse(
-                "pace",
-                f"{visit.at:%H:%M:%S} {visit.path} came {visit.gap or 0:.2f} s after the last",
-            )
-        verdict.figures |= {
-            "requests to arXiv": len(arxiv.requests),
-            "answers lost": slack.lost,
-            "posts too soon": slack.limited,
-        }
-        lines = _write_table(plan, tally, verdict, replicas, press.late)
+        run = KillRun(plan, world, replicas, tell)
+        tally = run.live()
+        categories = world.press.categories
+        mails = world.mail.arrivals
+        posts = world.slack.arrivals
+        verdict = judge(Evidence(plan, readers, tally, world.book, categories, mails, posts))
+        verdict.add(_judge_last_feeds(run, world, readers, replicas))
+        _judge_processes(verdict, replicas)
+        _judge_pace(verdict, world)
+        lines = _write_table(plan, tally, verdict, replicas, world.press.late)
     return Outcome(tally, verdict, tuple(lines))
+
+
+def _judge_last_feeds(
+    run: KillRun, world: Surroundings, readers: tuple[Reader, ...], replicas: list[Replica]
+) -> KillVerdict:
+    """Judge the feeds at the end, again and again until they are right or it has taken too long."""
+    window = world.clock.now() - timedelta(days=FEED_DAYS)
+    known_by = run.tally.known_by
+    old = {paper for paper, found_by in known_by.items() if found_by < window}
+    until = time.monotonic() + _FEEDS_WITHIN
+    while True:
+        verdict = KillVerdict()
+        feeds = {}
+        for reader in readers:
+            feeds[reader.name] = [run.read_feed(replica, reader.name) for replica in replicas]
+        judge_feeds(verdict, readers, world.press.categories, feeds, old)
+        if not verdict.findings or time.monotonic() >= until:
+            return verdict
+
+
+def _judge_processes(verdict: KillVerdict, replicas: list[Replica]) -> None:
+    """Stop all processes; none ended by itself before."""
+    for replica in replicas:
+        replica.ask_to_stop()
+    for replica in replicas:
+        replica.await_stop()
+        for strange in replica.strange_exits:
+            verdict.accuse("ended by itself", strange)
+
+
+def _judge_pace(verdict: KillVerdict, world: Surroundings) -> None:
+    for visit in world.arxiv.violations:
+        gap = f"{visit.gap or 0:.2f} s after the last"
+        verdict.accuse("pace", f"{visit.at:%H:%M:%S} {visit.path} came {gap}")
+    verdict.figures |= {
+        "requests to arXiv": len(world.arxiv.requests),
+        "answers lost": world.slack.lost,
+        "posts too soon": world.slack.limited,
+    }
+
+
+def _write_file(world: Surroundings, readers: tuple[Reader, ...], database: str) -> str:
+    """Return the digest.toml of all replicas."""
+    return write_installation(
+        readers,
+        arxiv=world.arxiv.url,
+        mail=world.mail.url,
+        slack=world.slack.url,
+        database=database,
+        ambiguous_wait=_AMBIGUOUS_WAIT,
+    )
+
+
+def _make_replica(plan: KillPlan, world: Surroundings, number: int, fault: str) -> Replica:
+    command = _command(plan, fault, world.marker)
+    clock = _make_clock(plan, world.clock, world.folder, number)
+    return Replica(number, world.folder, world.environ, command, clock)
 
 
 def _make_clock(plan: KillPlan, clock: PacedClock, folder: Path, number: int) -> HostClock | None:
@@ -142,21 +168,20 @@ def _make_clock(plan: KillPlan, clock: PacedClock, folder: Path, number: int) ->
 def _command(plan: KillPlan, fault: str, marker: Path) -> list[str]:
     if not fault and plan.lease == LEASE:
         return ["digest", "serve"]
-    options = [
-        "--lease",
-        f"{plan.lease:g}",
-        *(["--fault", fault, "--marker", str(marker)] if fault else []),
-    ]
-    return ["tests.battery.kill_launcher", *options]
+    command = ["tests.battery.kill_launcher", "--lease", f"{plan.lease:g}"]
+    if fault:
+        command += ["--fault", fault, "--marker", str(marker)]
+    return command
 
 
 def _write_table(
     plan: KillPlan, tally: Tally, verdict: KillVerdict, replicas: list[Replica], late: int
 ) -> list[str]:
+    long_pauses = f"{tally.long_pauses} longer than a lease of {plan.lease:g} s"
     done = {
         "seed": plan.seed,
         "kills": tally.kills,
-        "pauses": f"{tally.pauses} ({tally.long_pauses} longer than a lease of {plan.lease:g} s)",
+        "pauses": f"{tally.pauses} ({long_pauses})",
         "restarts": tally.restarts,
         "steps": tally.steps,
         "papers out late": late,
@@ -165,9 +190,10 @@ def _write_table(
         "held mails sent again by the operator": len(tally.helped),
         "seconds": {name: round(seconds) for name, seconds in tally.seconds.items()},
     }
+    figures = {**done, **verdict.figures}
     complaints = count_complaints(replicas).most_common(6)
     return [
-        *(f"{name:>40}: {value}" for name, value in {**done, **verdict.figures}.items()),
+        *(f"{name:>40}: {value}" for name, value in figures.items()),
         *(f"{'log':>40}: {count} × {line}" for line, count in complaints),
         *verdict.list_findings(),
     ]
@@ -180,14 +206,14 @@ def run_planted(seed: int, tell: Callable[[str], object]) -> bool:
     """
     control = run_fault("", seed)
     are_right = [not control.verdict.findings]
-    tell(f"{'no fault':>17}: {_describe_findings(control) or 'nothing found, as it should be'}")
+    found = _describe_findings(control) or "nothing found, as it should be"
+    tell(f"{'no fault':>17}: {found}")
     for name, fault in FAULTS.items():
         outcome = run_fault(name, seed)
-        is_found = bool(outcome.verdict.findings.keys() & {*fault.found_by})
+        is_found = not outcome.verdict.findings.keys().isdisjoint(fault.found_by)
         are_right.append(is_found)
-        tell(
-            f"{name:>17}: {'found' if is_found else 'NOT FOUND'} · {fault.what} · {_describe_findings(outcome)}"
-        )
+        result = "found" if is_found else "NOT FOUND"
+        tell(f"{name:>17}: {result} · {fault.what} · {_describe_findings(outcome)}")
     tell(f"{sum(are_right)} of {len(are_right)} as they should be, seed {seed}")
     return all(are_right)
 
@@ -211,9 +237,8 @@ def run_fault(name: str, seed: int) -> Outcome:
 
 
 def _describe_findings(outcome: Outcome) -> str:
-    return ", ".join(
-        f"{check} × {len(found)}" for check, found in sorted(outcome.verdict.findings.items())
-    )
+    findings = sorted(outcome.verdict.findings.items())
+    return ", ".join(f"{check} × {len(found)}" for check, found in findings)
 
 
 @click.command(help=__doc__)

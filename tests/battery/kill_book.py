@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import func, select
@@ -14,24 +13,11 @@ from digest.plan.links import LinkMaker
 from digest.store import Store, matches, runs
 from digest.store.attempts import retry as retry_delivery
 from digest.store.papers import MATCHED, STORED, load_mark
-from digest.store.schema import attempts, deliveries, digests, papers, subscriptions
-from tests.battery.kill_world import Arrival
+from digest.store.schema import attempts, deliveries, papers
+from tests.harness.arrivals import Arrival
+from tests.harness.oracle import Planned, count_arrivals, load_planned
 
 _OPEN = (DeliveryState.READY, DeliveryState.CLAIMED, DeliveryState.SENDING, DeliveryState.UNKNOWN)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One delivery: its digest's subscription and slot, where it went, and how it ended."""
-
-    id: int
-    key: str
-    subscription: str
-    slot: str
-    place: str
-    state: str
-    attempts: int
-    error: str
 
 
 class Book:
@@ -80,27 +66,9 @@ class Book:
         with self._store.read() as conn:
             return int(conn.execute(select(func.max(deliveries.c.id))).scalar() or 0)
 
-    def list_rows(self) -> list[Row]:
-        found = (
-            select(deliveries, digests.c.slot, subscriptions.c.name.label("subscription"))
-            .join(digests, digests.c.id == deliveries.c.digest_id)
-            .join(subscriptions, subscriptions.c.id == digests.c.subscription_id)
-            .order_by(deliveries.c.id)
-        )
+    def list_planned(self) -> list[Planned]:
         with self._store.read() as conn:
-            return [
-                Row(
-                    row.id,
-                    row.idempotency_key,
-                    row.subscription,
-                    row.slot,
-                    row.destination,
-                    row.state,
-                    row.attempts,
-                    str(row.last_error),
-                )
-                for row in conn.execute(found)
-            ]
+            return load_planned(conn)
 
     def count_outcomes(self, *, after: int = 0) -> Counter[str]:
         """Return how the attempts ended at deliveries above a number.
@@ -118,8 +86,7 @@ class Book:
         """Return how many messages came again, by way out."""
         copies: Counter[str] = Counter()
         for arrivals in arrived:
-            met = Counter((arrival.key, arrival.place) for arrival in arrivals)
-            for (_, place), count in met.items():
+            for (_, place), count in count_arrivals(arrivals).items():
                 copies[place.partition(":")[0]] += count - 1
         return copies
 

@@ -11,7 +11,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from tests.battery.kill_book import Book
 from tests.battery.kill_plan import TURN_HOUR, KillPlan
 from tests.battery.kill_world import CountingMail, LossySlack, PacedClock, Press
 from tests.battery.replicas import LONGEST_AIM, Replica, await_ready
-from tests.fakes.arxiv import DemoArxiv
+from tests.harness.installation import Installation
 from tests.simulator.planted import wanted
 
 SHORTEST_LIFE = 3.0
@@ -93,16 +93,21 @@ class Tally:
 
 
 @dataclass
-class World:
-    """Everything outside the processes; `marker` is a file that a planted fault makes where it is weakest."""
+class Surroundings(Installation):
+    """The folder that the processes work in, and everything outside of them.
+
+    Attributes:
+        marker: a file that a planted fault makes where it is weakest.
+        book: reads the database, once there is one.
+    """
 
     clock: PacedClock
-    arxiv: DemoArxiv
     mail: CountingMail
     slack: LossySlack
+    _: KW_ONLY
     press: Press
-    book: Book
     marker: Path
+    book: Book = field(init=False)
 
 
 def next_turn(moment: datetime) -> datetime:
@@ -111,9 +116,15 @@ def next_turn(moment: datetime) -> datetime:
     return turn if turn >= moment else turn + timedelta(days=1)
 
 
-class Life:
+class KillRun:
+    """Lives one battery through, phase by phase."""
+
     def __init__(
-        self, plan: KillPlan, world: World, replicas: list[Replica], tell: Callable[[str], object]
+        self,
+        plan: KillPlan,
+        world: Surroundings,
+        replicas: list[Replica],
+        tell: Callable[[str], object],
     ) -> None:
         self._plan = plan
         self._world = world

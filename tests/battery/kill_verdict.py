@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
 from digest.model.messages import FEED_ENTRIES, DeliveryState
-from tests.battery.kill_book import Book, Row
+from tests.battery.kill_book import Book
 from tests.battery.kill_life import Tally, next_turn
 from tests.battery.kill_plan import KillPlan, Reader
-from tests.battery.kill_world import Arrival
-from tests.battery.verdict import Verdict
+from tests.harness.arrivals import Arrival
+from tests.harness.oracle import (
+    PaperAtPlace,
+    Planned,
+    Verdict,
+    count_arrivals,
+    judge_copies,
+    judge_deliveries,
+    judge_ends,
+    judge_papers,
+)
 
 MAIL_COPIES_PER_KILL = 0.25
 """What is hoped for at most: SMTP can't be asked what it took."""
@@ -56,17 +65,23 @@ class Evidence:
 def judge(seen: Evidence) -> KillVerdict:
     """Judge everything but what feeds say at the end (see `judge_feeds`)."""
     verdict = KillVerdict()
-    rows = seen.book.list_rows()
-    _judge_ends(verdict, rows, seen.arrived)
-    _judge_copies(verdict, rows, seen)
-    _judge_papers(verdict, seen.readers, seen.categories, seen.arrived)
-    _judge_turns(verdict, rows, seen)
+    planned = seen.book.list_planned()
+    _judge_ends(verdict, planned, seen.arrived)
+    _judge_copies(verdict, planned, seen)
+    _judge_papers(verdict, seen)
+    _judge_turns(verdict, planned, seen)
     _judge_restarts(verdict, seen)
     for trouble in seen.tally.feed_troubles:
         verdict.accuse("feed", trouble)
     for problem in seen.tally.problems:
         verdict.accuse("stuck", problem)
     return verdict
+
+
+def find_meant(reader: Reader, categories: Mapping[str, tuple[str, ...]]) -> set[str]:
+    """Return the papers that a reader's queries find."""
+    asked = set(reader.categories)
+    return {paper for paper, listed in categories.items() if asked.intersection(listed)}
 
 
 def judge_feeds(
@@ -89,119 +104,89 @@ def judge_feeds(
     """
     for reader in readers:
         shown = feeds[reader.name]
-        meant = {
-            paper for paper, listed in categories.items() if set(listed) & set(reader.categories)
-        }
-        fewest = min(sum(paper not in old for paper in meant), FEED_ENTRIES)
+        meant = find_meant(reader, categories)
+        young = [paper for paper in meant if paper not in old]
+        fewest = min(len(young), FEED_ENTRIES)
         for entries in shown:
-            if len(entries) != len(set(entries)):
+            count = len(entries)
+            if count != len(set(entries)):
                 verdict.accuse("feed", f"{reader.name}: an entry stands twice at the end")
-            if not fewest <= len(entries) <= len(meant):
-                verdict.accuse(
-                    "feed", f"{reader.name}: {len(entries)} entries, not {fewest} to {len(meant)}"
-                )
+            if not fewest <= count <= len(meant):
+                expected = f"{fewest} to {len(meant)}"
+                verdict.accuse("feed", f"{reader.name}: {count} entries, not {expected}")
         if any(entries != shown[0] for entries in shown):
             verdict.accuse("feed", f"{reader.name}: replicas show different feeds")
     verdict.figures["feeds read at the end"] = sum(map(len, feeds.values()))
 
 
-def _judge_ends(verdict: KillVerdict, rows: list[Row], arrivals: list[Arrival]) -> None:
+def _judge_ends(verdict: KillVerdict, planned: list[Planned], arrivals: list[Arrival]) -> None:
     """Each delivery is sent and has arrived.
 
     What is held has arrived, and waits for the operator's word.
     """
     arrived = {(arrival.key, arrival.place) for arrival in arrivals}
-    planned = {(row.key, row.place) for row in rows}
-    states = Counter(row.state for row in rows)
-    for row in rows:
+
+    def may_end(row: Planned) -> bool:
         has_arrived = (row.key, row.place) in arrived
-        if not has_arrived:
-            verdict.accuse(
-                "lost", f"delivery {row.id} to {row.place} is {row.state} and never arrived"
-            )
-        if row.state != DeliveryState.SENT and not (
-            row.state == DeliveryState.HELD and has_arrived
-        ):
-            verdict.accuse("stuck", f"delivery {row.id} to {row.place} is {row.state}: {row.error}")
-    for key, place in sorted(arrived - planned):
-        verdict.accuse("stranger", f"{place} got {key}, which nobody planned")
+        return row.state == DeliveryState.SENT or (row.state == DeliveryState.HELD and has_arrived)
+
+    judge_deliveries(verdict, planned, arrivals, must_arrive=tuple(DeliveryState))
+    judge_ends(verdict, planned, may_end)
+    states = Counter(row.state for row in planned)
     verdict.figures |= {
-        "deliveries": len(rows),
+        "deliveries": len(planned),
         "states at the end": dict(states),
-        "lost": len(planned - arrived),
+        "lost": len(verdict.findings.get("lost", ())),
     }
 
 
-def _judge_copies(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
+def _judge_copies(verdict: KillVerdict, planned: list[Planned], seen: Evidence) -> None:
+    """No post comes twice, and no mail more often than it was tried."""
     tally = seen.tally
-    mails = seen.mails
-    posts = seen.posts
-    attempts = {row.key: row.attempts for row in rows}
-    for key, place, count in _count_arrivals(posts):
-        if count > 1:
-            verdict.accuse("doubled in Slack", f"{place} got {key} {count} times")
-    copies = 0
-    for key, place, count in _count_arrivals(mails):
-        copies += count - 1
-        if count > attempts.get(key, 0):
-            verdict.accuse(
-                "doubled mail",
-                f"{place} got {key} {count} times in {attempts.get(key, 0)} attempts",
-            )
+    attempts = {row.key: row.attempts for row in planned}
+    judge_copies(verdict, seen.posts, lambda *_: 1)
+    judge_copies(verdict, seen.mails, lambda key, _: attempts.get(key, 0))
+    copies = _count_copies(seen.mails)
     deaths = tally.kills + tally.long_pauses
     if copies > MAIL_COPIES_PER_KILL * deaths + _LUCK:
-        verdict.accuse("doubled mail", f"{copies} copies too many in {deaths} kills")
+        verdict.accuse("doubled: mailto", f"{copies} copies too many in {deaths} kills")
     verdict.figures |= {
-        "mails": len(mails),
+        "mails": len(seen.mails),
         "mail copies": copies,
         "mail copies per kill": round(copies / max(tally.kills, 1), 3),
-        "posts": len(posts),
-        "post copies": sum(count - 1 for _, _, count in _count_arrivals(posts)),
+        "posts": len(seen.posts),
+        "post copies": _count_copies(seen.posts),
         "mode": seen.plan.mode,
     }
 
 
-def _judge_papers(
-    verdict: KillVerdict,
-    readers: tuple[Reader, ...],
-    categories: Mapping[str, tuple[str, ...]],
-    arrived: list[Arrival],
-) -> None:
+def _judge_papers(verdict: KillVerdict, seen: Evidence) -> None:
     """Each reader is told every paper of its queries, in one digest and no other."""
-    told: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for arrival in arrived:
-        for paper in arrival.papers:
-            told[arrival.place][paper].add(arrival.key)
-    pairs = 0
-    for reader in readers:
-        expected = {
-            paper for paper, listed in categories.items() if set(listed) & set(reader.categories)
-        }
+    wanted: dict[PaperAtPlace, int] = {}
+    for reader in seen.readers:
+        meant = sorted(find_meant(reader, seen.categories))
         for place in reader.destinations:
-            pairs += len(expected)
-            for paper in sorted(expected - told[place].keys()):
-                verdict.accuse("never told", f"{paper} to {place}")
-            for paper, keys in sorted(told[place].items()):
-                if paper not in expected:
-                    verdict.accuse("not asked for", f"{paper} to {place}")
-                elif len(keys) > 1:
-                    verdict.accuse("told twice", f"{paper} to {place} in {len(keys)} messages")
-    verdict.figures["papers × destinations"] = pairs
+            wanted |= {(place, paper): 1 for paper in meant}
+    judge_papers(verdict, wanted, seen.arrived)
+    verdict.figures["papers × destinations"] = len(wanted)
 
 
-def _judge_turns(verdict: KillVerdict, rows: list[Row], seen: Evidence) -> None:
+def _judge_turns(verdict: KillVerdict, planned: list[Planned], seen: Evidence) -> None:
     """Daily readers are told at their first turn behind the moment a paper was found."""
-    slots = {row.key: row.slot for row in rows}
-    tally = seen.tally
-    daily = {place for reader in seen.readers if reader.is_daily for place in reader.destinations}
+    slots = {row.key: row.slot for row in planned}
+    known_by = seen.tally.known_by
+    daily: set[str] = set()
+    for reader in seen.readers:
+        if reader.is_daily:
+            daily.update(reader.destinations)
     for arrival in seen.arrived:
-        if arrival.place in daily and arrival.key in slots:
-            for paper in arrival.papers & tally.known_by.keys():
-                due = next_turn(tally.known_by[paper]).date()
-                if date.fromisoformat(slots[arrival.key]) > due:
-                    verdict.accuse(
-                        "late", f"{paper} to {arrival.place} on {slots[arrival.key]}, due {due}"
-                    )
+        slot = slots.get(arrival.key)
+        if arrival.place not in daily or slot is None:
+            continue
+        for paper in arrival.papers & known_by.keys():
+            due = next_turn(known_by[paper]).date()
+            if date.fromisoformat(slot) > due:
+                verdict.accuse("late", f"{paper} to {arrival.place} on {slot}, due {due}")
 
 
 def _judge_restarts(verdict: KillVerdict, seen: Evidence) -> None:
@@ -222,6 +207,6 @@ def _judge_restarts(verdict: KillVerdict, seen: Evidence) -> None:
     }
 
 
-def _count_arrivals(arrivals: Iterable[Arrival]) -> list[tuple[str, str, int]]:
-    met = Counter((arrival.key, arrival.place) for arrival in arrivals)
-    return [(key, place, count) for (key, place), count in met.items()]
+def _count_copies(arrivals: Iterable[Arrival]) -> int:
+    """Count what came again."""
+    return sum(count - 1 for count in count_arrivals(arrivals).values())

@@ -5,14 +5,11 @@ A clock, an arXiv, a mail server, a Slack that loses answers, a database.
 
 from __future__ import annotations
 
-import json
 import random
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,6 +19,7 @@ from tests.fakes.archive import DemoPaper
 from tests.fakes.loopback import Answer, Ending, Request
 from tests.fakes.mail import MailSink, ReceivedMail
 from tests.fakes.slack import SlackReceiver
+from tests.harness.arrivals import Arrival, list_posts, read_mail
 from tests.postgres_servers import create_database, quick_server
 
 BEGIN = datetime(2026, 11, 3, 6, 0, tzinfo=UTC)
@@ -31,9 +29,8 @@ The battery's days follow it at the pace of real time, with jumps.
 """
 
 _LONGEST_SLEEP = 2.0
-PAPER = re.compile(r"(?<!\d)\d{4}\.\d{5}(?!\d)")
-_MESSAGE_ID = re.compile(rb"(?im)^message-id: <([^@>]+)@")
 _TITLES = ("Tail latency of {}", "A note on {}", "{} revisited", "Towards fast {}", "Measuring {}")
+_SENTENCE = "We measure, and report what we found. "
 _THINGS = (
     "caches",
     "queues",
@@ -76,29 +73,6 @@ class PacedClock:
             follow()
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A message as it arrived.
-
-    Attributes:
-        key: the delivery's idempotency key, as the message carries it.
-        place: its destination, as the product writes it.
-        papers: the ids it mentions.
-        at: seconds of `time.monotonic()`.
-    """
-
-    key: str
-    place: str
-    papers: frozenset[str]
-    at: float
-
-
-def find_key(mail: ReceivedMail) -> str:
-    """Return the key of the delivery that a mail carries; "?" for none."""
-    found = _MESSAGE_ID.search(mail.raw)
-    return found[1].decode("ascii") if found else "?"
-
-
 class CountingMail(MailSink):
     """A mail server that remembers of each mail only what the verdict needs."""
 
@@ -107,33 +81,8 @@ class CountingMail(MailSink):
         self.arrivals: list[Arrival] = []
 
     def keep(self, mail: ReceivedMail) -> int:
-        key = find_key(mail)
-        papers = frozenset(
-            PAPER.findall(mail.raw.replace(b"=\r\n", b"").decode("utf-8", "replace"))
-        )
-        self.arrivals += [
-            Arrival(key, f"mailto:{one}", papers, time.monotonic()) for one in mail.recipients
-        ]
+        self.arrivals += read_mail(mail)
         return len(self.arrivals)
-
-
-def list_posts(slack: SlackReceiver) -> list[Arrival]:
-    """Return a Slack's messages. The channel's only lists titles.
-
-    Papers count where they stand, in its thread.
-    """
-    names = {channel.id: channel.name for channel in slack.workspace.channels.values()}
-    return [
-        Arrival(
-            key=str((message.metadata or {}).get("event_payload", {}).get("delivery", "?")),
-            place=f"slack:#{names[message.channel]}",
-            papers=frozenset(
-                PAPER.findall(json.dumps(message.payload)) if message.thread_ts else ()
-            ),
-            at=0.0,
-        )
-        for message in slack.messages
-    ]
 
 
 class LossySlack(SlackReceiver):
@@ -207,7 +156,7 @@ class Press:
             announced=moment,
             submitted=(moment - timedelta(hours=7, minutes=self._draw.randrange(50)),),
             title=self._draw.choice(_TITLES).format(self._draw.choice(_THINGS)),
-            abstract="We measure, and report what we found. " * self._draw.randrange(2, 9),
+            abstract="".join([_SENTENCE] * self._draw.randrange(2, 9)),
             authors=(Author("Ada Example"), Author("Bo Sample")),
             categories=(category, *second),
         )

@@ -9,7 +9,7 @@ full names of a person, and dates.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from digest.model import taxonomy
 from digest.model.papers import Paper
@@ -64,14 +64,13 @@ class Oracle:
 
     def __init__(self, papers: Sequence[Paper]) -> None:
         self._connection = sqlite3.connect(":memory:")
-        self._connection.execute(
-            f"CREATE VIRTUAL TABLE papers USING fts5({', '.join(_COLUMNS)}, tokenize = 'ascii', detail = 'full')"
-        )
-        places = ", ".join("?" * (len(_COLUMNS) + 1))
+        columns = ", ".join(_COLUMNS)
+        options = "tokenize = 'ascii', detail = 'full'"
+        self._connection.execute(f"CREATE VIRTUAL TABLE papers USING fts5({columns}, {options})")
+        places = ", ".join(["?"] * (len(_COLUMNS) + 1))
         rows = [(index, *_describe(paper)) for index, paper in enumerate(papers)]
-        self._connection.executemany(
-            f"INSERT INTO papers (rowid, {', '.join(_COLUMNS)}) VALUES ({places})", rows
-        )
+        insert = f"INSERT INTO papers (rowid, {columns}) VALUES ({places})"
+        self._connection.executemany(insert, rows)
 
     def find(self, question: str) -> list[int]:
         """Return the indexes of the papers that FTS5 finds, in growing order."""
@@ -94,28 +93,17 @@ def _write_all(texts: Iterable[str]) -> str:
 
 
 def _describe(paper: Paper) -> tuple[str, ...]:
-    categories = {name for category in paper.categories for name in taxonomy.names_of(category)}
-    printed = (PlainText(author.name).plain for author in paper.authors)
-    names = [spelling for name in printed for spelling in dict.fromkeys((name, write_out(name)))]
+    """Return the texts of a paper's columns."""
+    categories: set[str] = set()
+    for category in paper.categories:
+        categories.update(taxonomy.names_of(category))
     id_ = str(paper.id).casefold()
+    stemmed = (paper.title, paper.abstract)
+    plain = (*stemmed, paper.comment, paper.journal_ref, paper.report_no)
     return (
-        *(_write_words(text, is_stemmed=True) for text in (paper.title, paper.abstract)),
-        *(
-            _write_words(text, is_stemmed=False)
-            for text in (
-                paper.title,
-                paper.abstract,
-                paper.comment,
-                paper.journal_ref,
-                paper.report_no,
-            )
-        ),
-        _write_all(
-            text
-            for name in names
-            for part in split_name(name)
-            for text in list_spellings(part.text)
-        ),
+        *(_write_words(text, is_stemmed=True) for text in stemmed),
+        *(_write_words(text, is_stemmed=False) for text in plain),
+        _write_all(_spell_names(paper)),
         _write_all(name.casefold() for name in categories),
         _write_all(map(taxonomy.archive_of, categories)),
         _write_all((id_, f"{id_}v{paper.version}")),
@@ -124,15 +112,28 @@ def _describe(paper: Paper) -> tuple[str, ...]:
     )
 
 
+def _spell_names(paper: Paper) -> Iterator[str]:
+    """Yield every spelling of every part of the authors' names, as printed and written out."""
+    for author in paper.authors:
+        printed = PlainText(author.name).plain
+        for name in dict.fromkeys((printed, write_out(printed))):
+            for part in split_name(name):
+                yield from list_spellings(part.text)
+
+
 def _write_words(raw: str, *, is_stemmed: bool) -> str:
     words = cut_words(WordText(raw, is_stemmed=is_stemmed).plain)
-    both = (*map(read_word, words), None, *read_parted(words))
-    return " ".join(
-        _STOP
-        if word is None or word in PLACE_HOLDERS
-        else _write(stem(word) if is_stemmed else word)
-        for word in both
-    )
+    tokens = []
+    for word in (*map(read_word, words), None, *read_parted(words)):
+        if word is None or word in PLACE_HOLDERS:
+            tokens.append(_STOP)
+        else:
+            tokens.append(_write_word(word, is_stemmed=is_stemmed))
+    return " ".join(tokens)
+
+
+def _write_word(word: str, *, is_stemmed: bool) -> str:
+    return _write(stem(word) if is_stemmed else word)
 
 
 def translate(node: Node) -> str:
@@ -177,9 +178,8 @@ def _translate_author(condition: Condition) -> str:
     if condition.shape is Shape.PHRASE or set(condition.text) & set(" ,*"):
         raise NotSharedError(condition.text)
     if condition.shape is Shape.BEGINNING:
-        return _join(
-            "OR", (f"name : {_write(text)} *" for text in list_spellings(fold(condition.text)))
-        )
+        spellings = list_spellings(fold(condition.text))
+        return _join("OR", (f"name : {_write(text)} *" for text in spellings))
     return f"name : {_write(fold_umlauts(fold(condition.text)))}"
 
 
@@ -200,11 +200,9 @@ def _translate_words(condition: Condition) -> str:
         raise NotSharedError(condition.text)
     words = cut_words(condition.text)
     beginning = fold_word(words.pop()) if condition.shape is Shape.BEGINNING else ""
-    phrases = (
-        [words]
-        if condition.shape is Shape.PHRASE
-        else [[word] for word in words if read_word(word) not in PLACE_HOLDERS]
-    )
+    phrases = [words]
+    if condition.shape is not Shape.PHRASE:
+        phrases = [[word] for word in words if read_word(word) not in PLACE_HOLDERS]
     parts = [_translate_phrase(column, phrase, is_stemmed=is_stemmed) for phrase in phrases]
     if beginning:
         columns = dict.fromkeys((column, _PLAIN[prefix]))
@@ -214,13 +212,11 @@ def _translate_words(condition: Condition) -> str:
 
 def _translate_phrase(column: str, words: Sequence[str], *, is_stemmed: bool) -> str:
     readings = []
-    for reading in filter(None, ([*map(read_word, words)], read_parted(words), read_named(words))):
-        kept = [word for word in reading if word not in PLACE_HOLDERS]
-        if len(kept) < len(reading):
-            raise NotSharedError(
-                words
-            )  # any word may stand in the gap, and FTS5 wants to know which
-        readings.append(
-            f"{column} : {' + '.join(_write(stem(word) if is_stemmed else word) for word in kept)}"
-        )
+    plain = [read_word(word) for word in words]
+    for reading in filter(None, (plain, read_parted(words), read_named(words))):
+        if not PLACE_HOLDERS.isdisjoint(reading):
+            # Any word may stand in the gap, and FTS5 wants to know which.
+            raise NotSharedError(words)
+        written = [_write_word(word, is_stemmed=is_stemmed) for word in reading]
+        readings.append(f"{column} : {' + '.join(written)}")
     return _join("OR", readings)

@@ -33,7 +33,7 @@ from digest.store import digests
 from digest.store.schema import deliveries
 from tests.battery.kill_book import Book
 from tests.battery.runners_size import measure_size
-from tests.battery.runners_verdict import Evidence, judge
+from tests.battery.runners_verdict import Evidence, Lifetime, judge
 from tests.battery.runners_world import (
     Chance,
     Hooks,
@@ -45,11 +45,11 @@ from tests.battery.runners_world import (
     make_secrets,
     write_installation,
 )
-from tests.battery.verdict import Verdict
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.loopback import LoopbackServer
 from tests.fakes.slackfaults import AFTER, BEFORE
 from tests.fakes.spoiling import KINDS
+from tests.harness.oracle import Verdict
 
 BEGIN = datetime(2026, 1, 5, 8, 40, tzinfo=UTC)
 RUN = ("run", "--wait", "30m")
@@ -102,45 +102,58 @@ def draw_fates(seed: int, runs: int) -> Iterator[Fate]:
     while left > 0:
         if draw.random() < 0.03:
             day += timedelta(days=draw.randrange(2, 9))
-        starts = (0, 90)[: 1 + (draw.random() < 0.5)] if draw.random() < 0.8 else ()
+        starts: tuple[int, ...] = ()
+        if draw.random() < 0.8:
+            starts = (0, 90) if draw.random() < 0.5 else (0,)
         if draw.random() < DEADLY:  # so two runs in a row die at the same mails
             for minutes in (0, 90, 180)[: min(draw.choice((2, 3)), left)]:
                 left -= 1
-                yield Fate(day + timedelta(minutes=minutes), "KILL", "silence", arxiv_part=0.0)
+                at = day + timedelta(minutes=minutes)
+                yield Fate(at, "KILL", "silence", arxiv_part=0.0)
             starts = ()
         for minutes in starts[:left]:
             left -= 1
-            struck = draw.random()
-            by = draw.choice(("git", "git", "git", "message", "time"))
-            faults = (
-                "fail",
-                "lost",
-                *(f"late {draw.choice((0.05, 0.3, 1.0, 3.0))}" for _ in range(2)),
-            )
-            yield Fate(
-                day + timedelta(minutes=minutes + draw.randrange(25)),
-                signal="KILL"
-                if struck < 0.28
-                else "INT"
-                if struck < 0.33
-                else "STOP"
-                if struck < 0.4
-                else "",
-                by=by,
-                count=draw.randrange(1, draw.choice((15, 30)) if by == "git" else 17),
-                order=draw.choice(
-                    ("before", "after", "amid") if by == "git" else ("before", "after")
-                ),
-                share=draw.uniform(0.1, 1.0),
-                away=timedelta(minutes=draw.choice((10, 66, 70, 130, 400))),
-                is_double=draw.random() < 0.1,
-                pushes=tuple(draw.choice((*faults, "", "", "")) for _ in range(9))
-                if draw.random() < 0.2
-                else (),
-                lost_mail=draw.randrange(12) if draw.random() < 0.1 else -1,
-                lost_part=draw.choice((0.0, 0.0, 0.05, 0.2)),
-            )
+            yield _draw_fate(draw, day + timedelta(minutes=minutes))
         day += timedelta(days=1)
+
+
+def _draw_fate(draw: random.Random, at: datetime) -> Fate:
+    """Return what befalls one start, a little after a moment."""
+    struck = draw.random()
+    by = draw.choice(("git", "git", "git", "message", "time"))
+    lateness = [f"late {draw.choice((0.05, 0.3, 1.0, 3.0))}" for _ in range(2)]
+    faults = ("fail", "lost", *lateness, "", "", "")
+    is_by_git = by == "git"
+    orders = ("before", "after", "amid") if is_by_git else ("before", "after")
+    return Fate(
+        at + timedelta(minutes=draw.randrange(25)),
+        signal=_choose_signal(struck),
+        by=by,
+        count=draw.randrange(1, draw.choice((15, 30)) if is_by_git else 17),
+        order=draw.choice(orders),
+        share=draw.uniform(0.1, 1.0),
+        away=timedelta(minutes=draw.choice((10, 66, 70, 130, 400))),
+        is_double=draw.random() < 0.1,
+        pushes=_draw_pushes(draw, faults),
+        lost_mail=draw.randrange(12) if draw.random() < 0.1 else -1,
+        lost_part=draw.choice((0.0, 0.0, 0.05, 0.2)),
+    )
+
+
+def _choose_signal(struck: float) -> str:
+    """Return what strikes a run: a kill most often, and mostly nothing."""
+    if struck < 0.28:
+        return "KILL"
+    if struck < 0.33:
+        return "INT"
+    return "STOP" if struck < 0.4 else ""
+
+
+def _draw_pushes(draw: random.Random, faults: Sequence[str]) -> tuple[str, ...]:
+    """Return how each push goes wrong in one start of five; nothing for the others."""
+    if draw.random() >= 0.2:
+        return ()
+    return tuple(draw.choice(faults) for _ in range(9))
 
 
 @dataclass
@@ -160,6 +173,13 @@ class Run:
     @property
     def pushes(self) -> int:
         return int((self.box / "pushes").read_text())
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the kernel says that it is stopped, which stands behind its name in brackets."""
+        line = Path(f"/proc/{self.process.pid}/stat").read_text()
+        state = line.rpartition(")")[2].split()[0]
+        return state == "T"
 
     def strike(self, name: str) -> None:
         if self.process.poll() is None:
@@ -201,12 +221,14 @@ class Battery:
         home = self.folder / f"home{number}"
         shutil.rmtree(self.folder / f"home{number - 6}", ignore_errors=True)
         box.mkdir()
-        is_struck = fate and fate.signal and fate.by == "git"
-        strike = (
-            f"{fate.count} {fate.signal} {fate.order}" if fate and is_struck else "0 KILL never"
-        )
-        pushes = "\n".join(fate.pushes if fate else ())
-        for name, text in {"calls": "0", "pushes": "0", "strike": strike, "faults": pushes}.items():
+        strike = "0 KILL never"
+        pushes = ""
+        if fate is not None:
+            pushes = "\n".join(fate.pushes)
+            if fate.signal and fate.by == "git":
+                strike = f"{fate.count} {fate.signal} {fate.order}"
+        texts = {"calls": "0", "pushes": "0", "strike": strike, "faults": pushes}
+        for name, text in texts.items():
             (box / name).write_text(f"{text}\n")
         self.origin.clone(home)
         with (box / "log").open("wb") as log:
@@ -264,10 +286,10 @@ class Battery:
     def settle(self, *command: str) -> Run:
         """Run a command to which nothing happens."""
         self._spoil(0.0, 0.0)
-        self._await(run := self.start(*command))
-        if run.process.returncode not in (
-            (0, 4) if command == RUN else (0,)
-        ):  # 4 if something is held
+        run = self.start(*command)
+        self._await(run)
+        well = (0, 4) if command == RUN else (0,)  # 4 if something is held
+        if run.process.returncode not in well:
             self.verdict.accuse(f"digest {command[0]}", f"{run.box.name}: {run.said[-300:]}")
         return run
 
@@ -281,7 +303,8 @@ class Battery:
         held = select(deliveries.c.destination, deliveries.c.digest_id)
         with opened_branch(config, self.clock, "judge") as branch, branch.store.read() as conn:
             self.seen.rows |= {
-                row.key: row for row in Book(branch.store, make_links(conn, config), []).list_rows()
+                row.key: row
+                for row in Book(branch.store, make_links(conn, config), []).list_planned()
             }
             for row in conn.execute(held.where(deliveries.c.state == DeliveryState.HELD)):
                 entries = digests.load(conn, row.digest_id).entries
@@ -289,7 +312,9 @@ class Battery:
 
     def gather(self) -> Evidence:
         self.seen.arrivals = [*self.mail.arrivals, *self.slack.arrivals, *self.hooks.arrivals]
-        self.seen.lives = [(run.box.name, run.began, run.ended, run.events) for run in self.runs]
+        self.seen.lives = [
+            Lifetime(run.box.name, run.began, run.ended, run.events) for run in self.runs
+        ]
         if not any(run.pushes for run in self.runs):
             self.verdict.accuse(
                 "the battery itself", "no push went through the git that goes wrong"
@@ -306,10 +331,7 @@ class Battery:
         """Wait until a run was stopped, then true, or has ended, and judge how."""
         until = time.monotonic() + _HANGS_AFTER
         while run.process.poll() is None:
-            if (
-                Path(f"/proc/{run.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-                == "T"
-            ):
+            if run.is_stopped:
                 return True
             if time.monotonic() > until:
                 self.verdict.accuse("hangs", run.box.name)
@@ -368,9 +390,8 @@ def run_battery(
             if number % _CHECKED_EVERY == 0:
                 battery.look()
                 found = sum(map(len, battery.verdict.findings.values()))
-                tell(
-                    f"{number} of {len(fates)} starts, {len(battery.runs)} processes, {found} findings"
-                )
+                done = f"{number} of {len(fates)} starts, {len(battery.runs)} processes"
+                tell(f"{done}, {found} findings")
         for _ in range(rest):
             battery.clock.advance(timedelta(hours=13))
             battery.settle(*RUN)

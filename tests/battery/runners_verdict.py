@@ -10,11 +10,17 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from digest.model.messages import DeliveryState
-from tests.battery.kill_book import Row
-from tests.battery.kill_world import Arrival
 from tests.battery.runners_world import INCOMING, READERS, SIGNING, TOKEN, WORD, Origin, list_wanted
-from tests.battery.verdict import Verdict
 from tests.fakes.archive import DemoPaper
+from tests.harness.arrivals import Arrival
+from tests.harness.oracle import (
+    PaperAtPlace,
+    Planned,
+    Verdict,
+    judge_deliveries,
+    judge_ends,
+    judge_papers,
+)
 
 _MOST_COPIES = 2
 _DIES_WITHIN = timedelta(days=3)
@@ -29,6 +35,18 @@ _ENDS = {
     "webhook": ("sent",),
 }
 """How a delivery may end, by its kind of destination."""
+
+_WITHOUT_KEYS = "slack-webhook"
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A process: from when until when it lived (`time.monotonic()`), and what befell it."""
+
+    name: str
+    began: float
+    ended: float
+    events: set[str]
 
 
 @dataclass
@@ -45,92 +63,84 @@ class Evidence:
         one_in_hand: days on which a run died with one mail in its hand that the server never saw:
             while that did not say hello, or between a push and the connection. Of one named alone
             nobody can say more.
-        lives: of each process its name, from when until when it lived, and what befell it.
+        lives: of each process.
         printed: what each process printed.
     """
 
     papers: list[DemoPaper]
     key: bytes
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, Planned] = field(default_factory=dict)
     held: set[tuple[str, str]] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     tried: set[str] = field(default_factory=set)
     one_in_hand: list[date] = field(default_factory=list)
     arrivals: list[Arrival] = field(default_factory=list)
-    lives: list[tuple[str, float, float, set[str]]] = field(default_factory=list)
+    lives: list[Lifetime] = field(default_factory=list)
     printed: Mapping[str, bytes] = field(default_factory=dict)
     verdict: Verdict = field(default_factory=Verdict)
 
 
 def judge(seen: Evidence, origin: Origin) -> Verdict:
     """Judge everything; return the verdict, which may hold findings already."""
-    copies: dict[tuple[str, str], list[Arrival]] = defaultdict(list)
+    copies: dict[tuple[str, str], list[float]] = defaultdict(list)
     for one in seen.arrivals:
-        copies[one.place, one.key].append(one)
-    for (place, key), arrived in copies.items():
-        _judge_copies(seen, place, key, sorted(one.at for one in arrived))
+        copies[one.place, one.key].append(one.at)
+    for (place, key), moments in copies.items():
+        _judge_copies(seen, place, key, sorted(moments))
     _judge_papers(seen)
-    _judge_rows(seen, copies)
+    _judge_deliveries(seen)
     judge_held(seen)
     _judge_secrets(seen, origin)
     return seen.verdict
 
 
 def _judge_copies(seen: Evidence, place: str, key: str, moments: list[float]) -> None:
-    kind = place.partition(":")[0]
-    seen.verdict.counts[f"messages: {kind}"] += 1
+    """A message comes again only where something befell the process that had sent it before."""
+    medium = place.partition(":")[0]
+    seen.verdict.counts[f"messages: {medium}"] += 1
     for at in moments[:-1]:
-        lives = [
-            (name, events) for name, began, ended, events in seen.lives if began <= at <= ended
-        ]
-        reasons = {event for _, events in lives for event in events} - {"started twice at once"}
-        is_paused = any("paused" in event for event in reasons)
-        reasons |= {"answer lost"} if key in seen.lost else set()
-        why = ", ".join(sorted(reasons)) or "no reason"
-        seen.verdict.counts[f"doubled: {kind}: {why}"] += 1
-        is_explained = is_paused or kind == "webhook"
-        if kind == "mailto" and len(moments) <= _MOST_COPIES:
+        alive = [life for life in seen.lives if life.began <= at <= life.ended]
+        reasons: set[str] = set()
+        for life in alive:
+            reasons |= life.events - {"started twice at once"}
+        is_explained = any("paused" in event for event in reasons) or medium == "webhook"
+        if key in seen.lost:
+            reasons.add("answer lost")
+        if medium == "mailto" and len(moments) <= _MOST_COPIES:
             is_explained = bool(reasons)
+        why = ", ".join(sorted(reasons)) or "no reason"
+        seen.verdict.counts[f"doubled: {medium}: {why}"] += 1
         if not is_explained:
-            names = [name for name, _ in lives]
-            seen.verdict.accuse(
-                f"doubled: {kind}", f"{place} got {key} × {len(moments)}, first from {names}: {why}"
-            )
+            names = [life.name for life in alive]
+            times = f"{place} got {key} × {len(moments)}"
+            seen.verdict.accuse(f"doubled: {medium}", f"{times}, first from {names}: {why}")
 
 
 def _judge_papers(seen: Evidence) -> None:
     """Each paper is in one digest of each destination that wants it, and in no other."""
-    counts = seen.verdict.counts
-    accuse = seen.verdict.accuse
-    told: dict[tuple[str, str], set[str]] = defaultdict(set)
+    wanted: dict[PaperAtPlace, int] = {}
+    for paper in seen.papers:
+        wanted |= {(place, paper.id): 1 for place in list_wanted(paper)}
+    judge_papers(seen.verdict, wanted, seen.arrivals, excused=seen.held)
+    came: set[PaperAtPlace] = set()
     for one in seen.arrivals:
-        for id_ in one.papers:
-            told[one.place, id_].add(one.key)
-    for wanted in ((place, paper.id) for paper in seen.papers for place in list_wanted(paper)):
-        counts["papers × destinations"] += 1
-        keys = told.pop(wanted, set())
-        counts["held, and not arrived"] += not keys and wanted in seen.held
-        if not keys and wanted not in seen.held:
-            accuse("lost", " to ".join(wanted[::-1]))
-        elif len(keys) > 1:
-            accuse("in two digests", f"{wanted}: {sorted(keys)}")
-    for place, id_ in told:
-        accuse("not asked for", f"{id_} to {place}")
+        came |= {(one.place, paper) for paper in one.papers}
+    missing = wanted.keys() - came
+    seen.verdict.counts["held, and not arrived"] += len(missing & seen.held)
 
 
-def _judge_rows(seen: Evidence, copies: Mapping[tuple[str, str], object]) -> None:
-    """Each delivery has ended, what is sent has arrived, and nothing arrived that nobody remembers."""
-    for row in seen.rows.values():
-        kind = row.place.partition(":")[0]
-        seen.verdict.counts[f"{row.state}: {kind}"] += 1
-        if row.state not in _ENDS[kind]:
-            seen.verdict.accuse(f"left {row.state}", f"{row.key} to {row.place}: {row.error}")
-        has_key = kind != "slack-webhook"
-        if row.state == DeliveryState.SENT and has_key and (row.place, row.key) not in copies:
-            seen.verdict.accuse("sent, and not arrived", f"{row.key} to {row.place}")
-    for place, key in copies:
-        if not place.startswith("slack-webhook") and key not in seen.rows:
-            seen.verdict.accuse("stranger", f"{place} got {key}, which nobody planned")
+def _judge_deliveries(seen: Evidence) -> None:
+    """Each delivery has ended, and what arrived is what was sent.
+
+    An incoming webhook takes no key: of its messages nobody can say which delivery they are.
+    """
+    planned = seen.rows.values()
+    for row in planned:
+        seen.verdict.counts[f"{row.state}: {row.medium}"] += 1
+    judge_ends(seen.verdict, planned, lambda row: row.state in _ENDS[row.medium])
+    with_keys = [row for row in planned if row.medium != _WITHOUT_KEYS]
+    arrived = [one for one in seen.arrivals if not one.place.startswith(f"{_WITHOUT_KEYS}:")]
+    judge_deliveries(seen.verdict, with_keys, arrived)
 
 
 def judge_held(seen: Evidence) -> None:
@@ -138,13 +148,10 @@ def judge_held(seen: Evidence) -> None:
 
     Of a day's no more than runs that died with one in their hands.
     """
-    held = defaultdict(list)
+    held: dict[date, list[Planned]] = defaultdict(list)
     for row in seen.rows.values():
-        if (
-            row.state == DeliveryState.HELD
-            and row.place.startswith("mailto:")
-            and row.key not in seen.tried
-        ):
+        is_held_mail = row.state == DeliveryState.HELD and row.medium == "mailto"
+        if is_held_mail and row.key not in seen.tried:
             held[date.fromisoformat(row.slot)].append(row)
     for day, rows in held.items():
         seen.verdict.counts["held, and never seen by the mail server"] += len(rows)
@@ -153,26 +160,32 @@ def judge_held(seen: Evidence) -> None:
             seen.verdict.accuse("held, and nobody tried", f"{row.key} of {row.slot} to {row.place}")
 
 
+def _list_secrets(key: bytes) -> list[bytes]:
+    """Return every address, token, key and word that must stand nowhere."""
+    signing = SIGNING.removeprefix("whsec_")
+    webhook = INCOMING.rpartition("/")[2]
+    texts = (*READERS, "quillon", WORD, TOKEN, signing, webhook)
+    return [*(text.encode() for text in texts), b64encode(key), key]
+
+
+def _read_tree(content: bytes) -> dict[str, str]:
+    """Return the names of the files of the state, by the ids of their contents."""
+    return {entry[2].hex(): entry[1].decode() for entry in _ENTRY.finditer(content)}
+
+
 def _judge_secrets(seen: Evidence, origin: Origin) -> None:
     """Nothing that was pushed or printed has an address, a token, a key or a word of the query."""
     counts = seen.verdict.counts
     kinds = dict[str, str]()
     sizes = dict[str, int]()
-    texts = (
-        *READERS,
-        "quillon",
-        WORD,
-        TOKEN,
-        SIGNING.removeprefix("whsec_"),
-        INCOMING.rpartition("/")[2],
-    )
-    needles = [*(text.encode() for text in texts), b64encode(seen.key), seen.key]
+    secrets = _list_secrets(seen.key)
 
     def search(name: str, content: bytes) -> None:
-        for needle in needles:
-            if needle in content:
-                at = content.index(needle)
-                seen.verdict.accuse("leak", f"{name}: {content[max(at - 60, 0) : at + 60]!r}")
+        for secret in secrets:
+            if secret in content:
+                at = content.index(secret)
+                around = content[max(at - 60, 0) : at + 60]
+                seen.verdict.accuse("leak", f"{name}: {around!r}")
 
     for name, content in seen.printed.items():
         search(name, content)
@@ -183,11 +196,10 @@ def _judge_secrets(seen: Evidence, origin: Origin) -> None:
         sizes[id_] = len(content)
         counts["pushes"] += kind == "commit"
         if kind == "tree":
-            kinds |= {found[1].hex(): found[0].decode() for found in _ENTRY.findall(content)}
+            kinds |= _read_tree(content)
         search(id_, content)
     for name in ("journal", "snapshot"):
-        counts[f"bytes of the largest {name}"] = max(
-            sizes[id_] for id_, kind in kinds.items() if kind == name
-        )
+        largest = max(sizes[id_] for id_, kind in kinds.items() if kind == name)
+        counts[f"bytes of the largest {name}"] = largest
     if counts["bytes of the largest journal"] > _MOST_JOURNAL:
         seen.verdict.accuse("size", "a journal has more than 64 KB")

@@ -11,6 +11,7 @@ import random
 import shutil
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, timedelta
@@ -20,7 +21,7 @@ from digest.config.values import write_signing_key
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import Clock
 from digest.model.papers import Author
-from tests.battery.kill_world import PAPER, Arrival, CountingMail, find_key, list_posts
+from tests.battery.kill_world import CountingMail
 from tests.command_line import ROOT
 from tests.fakes.archive import DemoPaper, open_window
 from tests.fakes.config_file import write_config
@@ -29,6 +30,7 @@ from tests.fakes.loopback import Answer, Ending, Request
 from tests.fakes.mail import ReceivedMail
 from tests.fakes.mailscript import Cue, Script, Step
 from tests.fakes.slack import SlackReceiver
+from tests.harness.arrivals import PAPER, Arrival, find_key, list_posts
 
 BRANCH = "digest-state"
 WORD = "quokkalith"
@@ -185,34 +187,37 @@ class Hooks:
 
 def make_papers(draw: random.Random, first: date, days: int) -> Iterator[DemoPaper]:
     """Yield the papers of so many days; three in five have the hidden word."""
-    numbers: dict[str, int] = {}
-    for day in (first + timedelta(number) for number in range(days)):
-        for _ in range(draw.choice((1, 2, 3, 5)) if has_announcement(day) else 0):
-            month = f"{day:%y%m}"
-            numbers[month] = numbers.get(month, 0) + 1
+    numbers: Counter[str] = Counter()
+    for number in range(days):
+        day = first + timedelta(number)
+        if not has_announcement(day):
+            continue
+        month = f"{day:%y%m}"
+        for _ in range(draw.choice((1, 2, 3, 5))):
+            numbers[month] += 1
+            submitted = open_window(day)[1] - timedelta(minutes=draw.randrange(1, 50))
+            abstract = "We measure, and report what we found. "
+            if draw.random() < 0.6:
+                abstract += f"It is a {WORD}. "
             yield DemoPaper(
                 id=f"{month}.{numbers[month]:05d}",
                 announced=announcement_moment(day),
-                submitted=(
-                    (open_window(day)[1] - timedelta(minutes=draw.randrange(1, 50))).astimezone(
-                        UTC
-                    ),
-                ),
+                submitted=(submitted.astimezone(UTC),),
                 title=f"Measuring queues, part {numbers[month]} of {month}",
-                abstract="We measure, and report what we found. "
-                + f"It is a {WORD}. " * (draw.random() < 0.6),
+                abstract=abstract,
                 authors=(Author("Ada Example"), Author("Bo Sample")),
                 categories=(draw.choice(("cs.PF", "cs.DC")),),
             )
 
 
 def list_wanted(paper: DemoPaper) -> list[str]:
-    hidden = (
-        [*(f"mailto:{one}" for one in READERS), "slack:#papers"] if WORD in paper.abstract else []
-    )
-    return hidden + (
-        ["webhook:lab", "slack-webhook:team"] if paper.categories[0] == "cs.PF" else []
-    )
+    """Return the destinations that want a paper."""
+    wanted = []
+    if WORD in paper.abstract:
+        wanted += [*(f"mailto:{one}" for one in READERS), "slack:#papers"]
+    if paper.categories[0] == "cs.PF":
+        wanted += ["webhook:lab", "slack-webhook:team"]
+    return wanted
 
 
 def write_installation(*, arxiv: str, mail: str, slack: str, hooks: str) -> str:
@@ -239,7 +244,8 @@ def write_installation(*, arxiv: str, mail: str, slack: str, hooks: str) -> str:
 
 def make_secrets(hooks: str, key: str) -> dict[str, str]:
     """Return the secrets of a runner, which nobody else may find."""
-    return {f"DIGEST_VALUE_READER{number}": address for number, address in enumerate(READERS)} | {
+    addresses = {f"DIGEST_VALUE_READER{number}": one for number, one in enumerate(READERS)}
+    return addresses | {
         "DIGEST_VALUE_QUERY": f"abs:{WORD}",
         "DIGEST_STORE_STATE_KEY": key,
         "DIGEST_SLACK_TOKEN": TOKEN,

@@ -51,7 +51,7 @@ from digest.store.schema import (
     suppressions,
 )
 from digest.web import create_app
-from tests.battery.verdict import Verdict
+from tests.harness.oracle import Verdict
 from tests.integration.web.world import EVENING, live_in
 
 ORIGIN = "https://localhost:8000"
@@ -71,7 +71,7 @@ BODIES = (
 )
 
 
-class Office:
+class OpenInstallation:
     """An installation where anybody may subscribe, and who sends it forms as its pages do, from any network."""
 
     def __init__(self, folder: Path) -> None:
@@ -116,31 +116,34 @@ class Office:
 
 
 @contextmanager
-def opened() -> Iterator[Office]:
-    with tempfile.TemporaryDirectory() as folder, closing(Office(Path(folder))) as office:
-        yield office
+def opened() -> Iterator[OpenInstallation]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(OpenInstallation(Path(folder))) as installation,
+    ):
+        yield installation
 
 
 async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], what: str) -> None:
     """Let requests come, each at a moment from the beginning, for an address and from a client."""
-    with opened() as office:
-        clock = office.world.clock
-        mails = office.world.mail
+    with opened() as installation:
+        clock = installation.world.clock
+        mails = installation.world.mail
         sent_at = EVENING
-        seen = len(office.world.mail.mails)
+        seen = len(installation.world.mail.mails)
         taken = defaultdict[str, list[datetime]](list)
         left = defaultdict[str, list[datetime]](list)
         statuses = Counter[int]()
         for moment, address, client in sorted(plan):
             clock.sleep(max(0.0, (EVENING + moment - clock.now()).total_seconds()))
-            status, _ = await office.ask(address, client)
+            status, _ = await installation.ask(address, client)
             statuses[status] += 1
             for name in ("", client.rpartition(".")[0]) if status == 200 else ():
                 taken[name].append(clock.now())
             if clock.now() - sent_at >= EVERY:
                 sent_at = clock.now()
-                while queue_letters(office.site):
-                    deliver(office.site)
+                while queue_letters(installation.site):
+                    deliver(installation.site)
                 for mail in mails.mails[seen:]:
                     left[mail.recipients[0]].append(sent_at)
                 seen = len(mails.mails)
@@ -152,7 +155,7 @@ async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], wh
             judge(verdict, f"mails to one of {what} in {limit.span.days} d", left, limit)
         judge(verdict, f"requests for {what} in an hour", {"": taken.pop("")}, REQUESTS)
         judge(verdict, f"requests of one network for {what} in an hour", taken, REQUESTS_OF_NETWORK)
-        with office.site.store.read() as conn:
+        with installation.site.store.read() as conn:
             for violation in backups.load_violations(conn):
                 verdict.accuse("an invariant", violation.name)
 
@@ -173,22 +176,22 @@ def judge(
 
 async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
     """Compare how long answers take for addresses that are subscribed and for others."""
-    with opened() as office:
-        with office.site.store.begin() as conn:
-            now = office.site.clock.now()
+    with opened() as installation:
+        with installation.site.store.begin() as conn:
+            now = installation.site.clock.now()
             wish = SignupRequest().add_query("tail")
             for number in range(pairs):
                 asked = StoredSignup(
                     0, RequestKind.SUBSCRIBE, f"known{number}@example.org", wish, now, now
                 )
-                confirm_signup(conn, office.site.config, office.maker, asked, at=now)
+                confirm_signup(conn, installation.site.config, installation.maker, asked, at=now)
         times: dict[str, list[float]] = {"known": [], "unknown": []}
         for number in range(pairs):
             for which in draw.sample(sorted(times), 2):
-                office.world.clock.sleep(45)
+                installation.world.clock.sleep(45)
                 address = f"{which}{number}@example.org"
                 client = f"10.{number % 250}.0.{draw.randrange(1, 250)}"
-                status, seconds = await office.ask(address, client)
+                status, seconds = await installation.ask(address, client)
                 times[which].append(seconds * 1000)
                 if status != 200:
                     verdict.accuse("an answer", f"{status} to {which}")
@@ -213,17 +216,17 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
 
 async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
     """Open and post to links of mails, as programs do that look for evil in them."""
-    with opened() as office:
+    with opened() as installation:
         for number in range(20):
-            await office.ask(f"a{number}@example.org", "10.0.0.1")
-        with office.site.store.begin() as conn:
+            await installation.ask(f"a{number}@example.org", "10.0.0.1")
+        with installation.site.store.begin() as conn:
             for number in range(10):
-                now = office.site.clock.now()
+                now = installation.site.clock.now()
                 address = f"known{number}@example.org"
                 asked = StoredSignup(
                     0, RequestKind.SUBSCRIBE, address, SignupRequest().add_query("tail"), now, now
                 )
-                confirm_signup(conn, office.site.config, office.maker, asked, at=now)
+                confirm_signup(conn, installation.site.config, installation.maker, asked, at=now)
                 save_signup(
                     conn,
                     RequestKind.LINK if number % 2 else RequestKind.FRESH,
@@ -231,10 +234,10 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
                     SignupRequest(),
                     at=now,
                 )
-        run_pass(office.site)
+        run_pass(installation.site)
         texts = [
             mail.raw.decode().replace("=\r\n", "").replace("=3D", "=")
-            for mail in office.world.mail.mails
+            for mail in installation.world.mail.mails
         ]
         paths = sorted(
             {path for text in texts for path in re.findall(rf"{ORIGIN}(/[ckpu]/[\w-]{{22}})", text)}
@@ -243,9 +246,9 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
             f"{number} of /{kind}" for kind, number in Counter(path[1] for path in paths).items()
         )
         verdict.counts[f"links of mails: {kinds}"] = len(paths)
-        with office.site.store.begin() as conn:
+        with installation.site.store.begin() as conn:
             conn.execute(delete(request_counts))
-        before = office.count_people()
+        before = installation.count_people()
         statuses = Counter[str]()
         for _ in range(visits):
             path = draw.choice(paths)
@@ -255,13 +258,13 @@ async def scan(verdict: Verdict, visits: int, draw: random.Random) -> None:
                 **({"Origin": ORIGIN} if draw.random() < 0.5 else {}),
             }
             body = draw.choice(BODIES) if method == "POST" else None
-            answer = await office.http.request(method, path, content=body, headers=headers)
+            answer = await installation.http.request(method, path, content=body, headers=headers)
             statuses[f"{method} {answer.status_code}"] += 1
             if answer.status_code >= 500:
                 verdict.accuse("a server error", f"{method} {path} {body!r}")
         verdict.counts[f"visits of scanners: {dict(sorted(statuses.items()))}"] = visits
-        if office.count_people() != before:
-            verdict.accuse("a scanner", f"changed {before} to {office.count_people()}")
+        if installation.count_people() != before:
+            verdict.accuse("a scanner", f"changed {before} to {installation.count_people()}")
 
 
 @click.command()

@@ -29,8 +29,9 @@ from digest.serve import schedule
 from tests.bench.installations import Verdict, say
 from tests.bench.papers import load_papers
 from tests.fakes.archive import DemoPaper, plan_announcement
+from tests.harness.serving import Served, wait_until
 from tests.integration.web.test_connections import hang_up, measure
-from tests.integration.web.world import Served, World, live_in, wait_until
+from tests.integration.web.world import World, live_in
 
 ANNOUNCEMENTS = 30
 PAPERS = 430

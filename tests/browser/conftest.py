@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from digest.model.clock import ManualClock
 from tests.battery.browser import find_chromium
 from tests.browser.looking import PATIENCE, Windows
-from tests.browser.world import NOW, World, copy_database, live_in, live_through_a_month
+from tests.browser.world import NOW, World, live_in, live_through_a_month
+from tests.harness.installation import copy_database
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

@@ -8,7 +8,7 @@ from tests.browser.world import TEAM, World
 
 def latest_digest(world: World) -> str:
     """Return the path of the page of the last digest."""
-    return f"/d/{world.links.web_token(TEAM, '2026-11-18')}"
+    return f"/d/{world.links().web_token(TEAM, '2026-11-18')}"
 
 
 def test_the_first_page_is_good_in_every_view(world: World, windows: Windows) -> None:
@@ -31,7 +31,7 @@ def test_a_digest_and_the_archive_are_good_in_every_view(world: World, windows: 
 
 def test_the_page_about_a_feed_is_good_in_every_view(world: World, windows: Windows) -> None:
     page = windows.open()
-    page.goto(f"{world.url}/f/{world.links.feed_token(TEAM, 0)}.atom")
+    page.goto(f"{world.url}/f/{world.links().feed_token(TEAM, 0)}.atom")
     assert "copy this address" in page.inner_text("main")
     check_page(page)
 

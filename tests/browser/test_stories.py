@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.hands import Hands, Keyboard, Mouse
 from tests.browser.looking import PHONE, Windows, check_page
 from tests.browser.world import World
+from tests.harness.installation import read_text
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -113,9 +114,7 @@ class Story:
     def await_digest(self, found: str, unasked: str) -> EmailMessage:
         """Return the next digest, which has what was asked for and nothing else."""
         digest = self.world.next_mail(ADDRESS)
-        part = digest.get_body(("plain",))
-        assert part is not None
-        text = part.get_content().replace("*", "")  # which mark the words that were asked for
+        text = read_text(digest).replace("*", "")  # which mark the words that were asked for
         assert found in text
         assert unasked not in text
         return digest
@@ -160,9 +159,9 @@ class Story:
 
     def expect_silence(self, days: int) -> None:
         """Let announcements pass that had something to say."""
-        before = len(self.world.mails(ADDRESS))
+        before = len(self.world.list_mails(ADDRESS))
         self.world.live(days)
-        assert len(self.world.mails(ADDRESS)) == before
+        assert len(self.world.list_mails(ADDRESS)) == before
 
     def press(self, role: str, name: re.Pattern[str]) -> None:
         self.hands.press(self.page.get_by_role(role, name=name).first)  # type: ignore[arg-type]  # "button" or "link"

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.command_line import run_digest
 from tests.fakes.mail import MailSink
 from tests.golden.conftest import Golden
-from tests.integration.cli.lively import NOW, surrounded
+from tests.integration.cli.fortnight import NOW, surrounded
 from tests.terminal import hold_dialogue
 
 

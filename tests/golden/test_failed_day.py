@@ -7,17 +7,12 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from digest.model.clock import ManualClock
-from tests.acceptance.conftest import (
-    arxiv,  # noqa: F401 - fixtures are found by their names here
-    clock,  # noqa: F401
-    install,  # noqa: F401
-    old_papers,  # noqa: F401
-)
-from tests.acceptance.made import TUESDAY, announce
+from tests.acceptance.conftest import arxiv, clock, install, old_papers  # noqa: F401 - fixtures are found by their names here
 from tests.acceptance.test_failed_days import BERLIN, NINE, NO_SAMPLE, begin, fail
-from tests.acceptance.worlds import Installation
 from tests.fakes.arxiv import DemoArxiv
 from tests.golden.conftest import Golden
+from tests.harness.installation import Installation
+from tests.harness.papers import TUESDAY, announce
 
 _OF_THIS_RUN = (
     (r"[\d,]+ kB", "400 kB"),
@@ -47,8 +42,7 @@ def test_the_screens_say_what_waits_for_what_and_when_it_goes(
             text = here.command(*command.split(), expect=expect)
             for pattern, instead in _OF_THIS_RUN:
                 text = re.sub(pattern, instead, text)
-            now = f"{clock.now():%a %H:%M}"
-            said.append(f"$ digest {command}    # {now} UTC\n{text}")
+            said.append(f"$ digest {command}    # {clock.now():%a %H:%M} UTC\n{text}")
 
     show(timedelta(0), "run", expect=4)
     show(timedelta(minutes=1), "status", "subscription list")

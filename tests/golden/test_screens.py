@@ -11,14 +11,8 @@ import pytest
 from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
-from tests.integration.cli.conftest import (
-    Shell,
-    _fortnight,  # noqa: F401 - fixtures are found by their names here
-    _logging_as_it_was,  # noqa: F401
-    digest,  # noqa: F401
-    world,  # noqa: F401
-)
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.conftest import Shell, _fortnight, _logging_as_it_was, digest, world  # noqa: F401 - fixtures are found by their names here
+from tests.integration.cli.fortnight import NOW, World
 from tests.integration.cli.test_library import BIB, WHALES
 from tests.integration.cli.test_missed import LIBRARY
 
@@ -87,13 +81,8 @@ read_last = 'ti:"tail latency"'""",
     ),
     "subscription-show-keys": (
         'name = "perf-team"',
-        """name = "perf-team"
-exclude = 'author:"Keiko Lindquell"'
-exclude_papers = ["2611.00042", "2611.00043"]
-library = "thesis.bib"
-not_like = "zotero:12"
-read_first = ["perf", "ti:zebra"]
-read_last = "ti:survey\"""",
+        """name = "perf-team"\nexclude = 'author:"Keiko Lindquell"'\nexclude_papers = ["2611.00042", "2611.00043"]
+library = "thesis.bib"\nnot_like = "zotero:12"\nread_first = ["perf", "ti:zebra"]\nread_last = "ti:survey\"""",
     ),
     "query-list-unreadable": ('perf = "cat:cs.PF"', 'perf = "cat:cs.PF AND ("'),
 }
@@ -108,11 +97,7 @@ _OF_THIS_RUN = (
 
 
 @pytest.fixture(autouse=True)
-def _terminal_and_libraries(
-    world: World,  # noqa: F811 - the fixture
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+def _a_desk(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811 - the fixture
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for file, text in (("thesis.bib", LIBRARY), ("lab.bib", BIB), ("whales.bib", WHALES)):
@@ -120,14 +105,9 @@ def _terminal_and_libraries(
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_screen_is_unchanged(
-    digest: Shell,  # noqa: F811 - the fixture
-    world: World,  # noqa: F811 - the same
-    golden: Golden,
-    name: str,
-) -> None:
+def test_a_screen_looks_as_it_did(digest: Shell, world: World, golden: Golden, name: str) -> None:  # noqa: F811 - the fixtures
     if name in EDITED:
-        world.edit_config(*EDITED[name])
+        world.edit(*EDITED[name])
         digest("run")
     text = digest(*SHOWN[name]).out.replace(str(world.folder), "…")
     for pattern, instead in _OF_THIS_RUN:
@@ -154,7 +134,7 @@ def test_what_is_said_of_a_refused_message_from_the_refusal_to_its_end(
     world.slack.workspace.channels["C000PAPERS"] = replace(channel, is_archived=True)
     world.mail.script.clear()
     digest("delivery", "cancel", "4", "13")
-    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.edit('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
     world.arxiv.replace("2611.15012", comment="now with a second half")
     world.clock.set(NOW + timedelta(days=4))
     call("run", 4)
@@ -171,10 +151,7 @@ def test_what_is_said_of_a_refused_message_from_the_refusal_to_its_end(
     golden("refused.terminal.txt", text)
 
 
-def test_the_page_of_missed_papers_is_unchanged(
-    digest: Shell,  # noqa: F811 - the fixture
-    golden: Golden,
-) -> None:
+def test_the_page_of_what_was_missed_looks_as_it_did(digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixture
     Path("thesis.bib").write_text(f"{LIBRARY}@misc{{odd}}", encoding="utf-8")
     digest("missed", "thesis.bib", "--output", "missed.html")
     page = Path("missed.html").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ import yaml  # type: ignore[import-untyped]
 from digest.config import load_config
 from tests.command_line import ROOT, run_digest
 from tests.golden.conftest import Golden
-from tests.integration.cli.lively import NOW, surrounded
+from tests.integration.cli.fortnight import NOW, surrounded
 
 WHEEL = "https://example.org/preprint_digest-1.2.0-py3-none-any.whl"
 MAIL = (

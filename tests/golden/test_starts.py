@@ -12,7 +12,7 @@ import pytest
 from digest.config import load_config
 from tests.command_line import run_digest
 from tests.golden.conftest import Golden
-from tests.integration.cli.lively import NOW, surrounded
+from tests.integration.cli.fortnight import NOW, surrounded
 from tests.terminal import hold_dialogue
 
 NAMING = """

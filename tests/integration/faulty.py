@@ -7,27 +7,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.poll.coverage import load_coverage
-from digest.serve.steps import PassReport, run_pass
-from digest.site import Site
+from digest.serve.steps import PassReport
 from digest.store import runs
 from digest.store.gate import Breaker, load_breaker
 from digest.store.runs import PollRun
 from digest.store.schema import changes, cursors, papers, requests, versions
-from tests.acceptance.made import START, made_up
-from tests.command_line import run_digest
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
-from tests.fakes.config_file import write_config
 from tests.fakes.faults import Fault
 from tests.fakes.loopback import Answer, Request
-from tests.fakes.mail import MailSink
-from tests.kept_sites import KeptSite
+from tests.harness.installation import Installation, installed
+from tests.harness.papers import START, made_up
 
 PAGE = 6
 """Papers on a page of the harvest: each look takes four of them."""
@@ -98,28 +95,20 @@ class FaultyArxiv(DemoArxiv):
 
 
 @dataclass
-class World:
-    """An installation that knows the past, and passes over it. Close it when done."""
+class World(Installation):
+    """An installation that knows the past, and passes over it."""
 
-    arxiv: FaultyArxiv
     clock: ManualClock
-    mail: MailSink
-    folder: Path
+    arxiv: FaultyArxiv
     source: str = "harvest"
-    reports: list[PassReport] = field(default_factory=list)
     expected: set[Found] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._kept = KeptSite()
 
     def configure(self, queries: Mapping[str, str] = QUERIES) -> None:
         """Write its file, for these saved queries."""
-        text = write_config(
-            self.arxiv.url,
+        self.write_file(
             queries,
             [{"name": "team", "follow": list(queries), "to": "mailto:reader@example.org"}],
             arxiv={"source": self.source},
-            mail={"smtp": self.mail.url},
             defaults={
                 "when": "daily at 06:00 UTC",
                 "look_back": "0 days",
@@ -127,28 +116,6 @@ class World:
                 "kinds": ["new", "cross-listed", "replaced", "withdrawn"],
             },
         )
-        (self.folder / "digest.toml").write_text(text)
-
-    def open(self) -> Site:
-        return self._kept.open(self.folder, self.clock)
-
-    def close(self) -> None:
-        """Close the installation; harmless when done twice."""
-        self._kept.close()
-
-    def look(self, *, anyway: bool = False) -> PassReport:
-        self.reports.append(run_pass(self.open(), poll_anyway=anyway))
-        return self.reports[-1]
-
-    def command(self, *arguments: str, expect: int = 0) -> str:
-        done = run_digest(self.folder, {"DIGEST_TEST_CLOCK": self.arxiv.clock_url}, *arguments)
-        assert done.returncode == expect, done
-        return done.stdout + done.stderr
-
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        with self.open().store.read() as conn:
-            yield conn
 
     def last_run(self, source: str = "") -> PollRun:
         with self.reading() as conn:
@@ -189,16 +156,11 @@ class World:
         with self.reading() as conn:
             return [(row[0], row[1], row[2]) for row in conn.execute(found)]
 
-    def read_mails(self) -> list[str]:
-        bodies = [mail.message.get_body(("plain",)) for mail in self.mail.mails]
-        return [str(body.get_content()) for body in bodies if body is not None]
-
     def tell(self) -> list[Found]:
         """Return every change told so far, in order."""
         return [
             (str(entry.kind), str(entry.paper.id), entry.paper.version)
-            for report in self.reports
-            for digest in report.plan.digests
+            for digest in self.digests
             for entry in digest.entries
         ]
 
@@ -237,31 +199,39 @@ def list_past(count: int) -> list[DemoPaper]:
 
 
 _pasts: dict[tuple[str, ...], bytes] = {}
-"""Databases after a first look, which is the same each time, by source, papers and saved queries."""
+"""Databases after a first look, by source, papers and saved queries: it is the same each time."""
+
+
+@contextmanager
+def surrounded(folder: Path, arxiv: FaultyArxiv, **more: Any) -> Iterator[World]:  # noqa: ANN401 - fields
+    """Yield an installation beside an arXiv, and hold it to arXiv's pace when it ends."""
+    with installed(World, folder, arxiv, **more) as world:
+        yield world
+        assert arxiv.violations == ()
 
 
 @contextmanager
 def living(
     folder: Path, source: str = "harvest", *, past: int = OLD, queries: Mapping[str, str] = QUERIES
 ) -> Iterator[World]:
-    """Set up an installation that has taken its first look, on the noon after an announcement with news."""
-    clock = ManualClock(START)
-    with MailSink() as mail, FaultyArxiv(list_past(past), clock) as arxiv:
-        world = World(arxiv, clock, mail, folder, source)
+    """Set up an installation that has taken its first look.
+
+    It is the noon after an announcement with news.
+    """
+    arxiv = FaultyArxiv(list_past(past), ManualClock(START))
+    with surrounded(folder, arxiv, source=source) as world:
         world.configure(queries)
         key = (source, str(past), *queries.values())
         kept = folder / "digest.db"
         if key not in _pasts:
-            world.look()
+            world.run()
             world.reports.clear()
             world.close()
             _pasts[key] = kept.read_bytes()
         kept.write_bytes(_pasts[key])
-        clock.set(NOON)
+        world.clock.set(NOON)
         world.announce()
         yield world
-        world.close()
-        assert arxiv.violations == ()
 
 
 def assert_nothing_wrong_is_stored(world: World) -> None:
@@ -291,7 +261,7 @@ def assert_not_believed(
     """
     before = world.cursors()
     mails = len(world.mail.mails)
-    report = world.look()
+    report = world.run()
     assert world.cursors() == before, "the cursor stays where it was"
     (failure,) = report.poll.failures
     assert because in str(failure)
@@ -323,18 +293,21 @@ def assert_all_follows(world: World, *, after: timedelta = timedelta(hours=5)) -
     """
     world.arxiv.mend()
     world.clock.advance(after)
-    report = world.look()
+    report = world.run()
     assert report.poll.failures == []
     assert_all_there_once(world)
     assert (world.breaker().seconds, world.breaker().failures) == (0, 0)
     world.clock.set(NOON + timedelta(days=1))
-    world.look()
+    world.run()
     assert_told_once(world)
     return report
 
 
 def assert_all_there_once(world: World) -> None:
-    """All that was announced is stored as it is, each change once, and the look is known to be complete."""
+    """All that was announced is stored as it is, each change once.
+
+    The look is known to be complete.
+    """
     assert sorted(world.list_changes()) == sorted(world.expected)
     stored = select(papers.c.arxiv_id, versions.c.version).join(
         versions, versions.c.id == papers.c.latest_version_id

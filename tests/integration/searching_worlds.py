@@ -9,43 +9,30 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from digest.model.clock import ManualClock
-from digest.serve.steps import PassReport, run_pass
 from digest.store import runs
 from digest.store.runs import PollRun
-from tests.acceptance.made import START, made_up, told_ids
 from tests.fakes.archive import DemoPaper
 from tests.fakes.arxiv import DemoArxiv
-from tests.fakes.config_file import write_config
-from tests.kept_sites import KeptSite
+from tests.harness.installation import Installation, installed
+from tests.harness.papers import START, made_up, told_ids
 
 
 @dataclass
-class World:
-    """An arXiv of made-up papers, and an installation that asks it. Close it when done."""
+class World(Installation):
+    """An arXiv of made-up papers, and an installation that asks it in whichever way."""
 
-    arxiv: DemoArxiv
     clock: ManualClock
-    folder: Path
 
-    def __post_init__(self) -> None:
-        self._kept = KeptSite()
-
-    def write(self, queries: dict[str, str], *, source: str = "query", look_back: int = 0) -> None:
-        """Write digest.toml, with one subscription to these queries."""
-        text = write_config(
-            self.arxiv.url,
+    def write_queries(
+        self, queries: dict[str, str], *, source: str = "query", look_back: int = 0
+    ) -> None:
+        """Write its file, with one subscription to these queries."""
+        self.write_file(
             queries,
             [{"name": "team", "follow": list(queries), "to": "file:out/"}],
             arxiv={"source": source},
             defaults={"when": "at once", "look_back": f"{look_back} days", "show": "all"},
         )
-        (self.folder / "digest.toml").write_text(text)
-
-    def run(self) -> PassReport:
-        return run_pass(self._kept.open(self.folder, self.clock))
-
-    def close(self) -> None:
-        self._kept.close()
 
     def run_on(self, day: int, hour: int = 12) -> list[str]:
         """Make one pass on a day of March 2026; return the ids it told."""
@@ -65,18 +52,16 @@ class World:
 
     def runs(self, source: str) -> list[PollRun]:
         """Return the looks of a source, the newest first."""
-        with self._kept.open(self.folder, self.clock).store.read() as conn:
+        with self.reading() as conn:
             return runs.load_last(conn, source, 100)
 
 
 @contextmanager
 def surrounded(folder: Path, papers: Sequence[DemoPaper] = ()) -> Iterator[World]:
-    """Yield a world in a folder, and hold it to the pace when it ends."""
-    clock = ManualClock(START)
-    with DemoArxiv(papers, clock, pace=3.0) as arxiv:
-        world = World(arxiv, clock, folder)
+    """Yield an installation in a folder, and hold it to arXiv's pace when it ends."""
+    arxiv = DemoArxiv(papers, ManualClock(START), pace=3.0)
+    with installed(World, folder, arxiv) as world:
         yield world
-        world.close()
         assert arxiv.violations == ()
 
 

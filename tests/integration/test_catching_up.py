@@ -24,11 +24,10 @@ from digest.model.clock import ManualClock
 from digest.model.papers import ArxivId
 from digest.store.papers import count_announced
 from digest.store.schema import papers, versions
-from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper, open_window
-from tests.fakes.mail import MailSink
-from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored
+from tests.harness.papers import made_up
+from tests.integration.faulty import FaultyArxiv, World, assert_nothing_wrong_is_stored, surrounded
 
 NEW = 60
 """New papers of an announcement: enough for its neighbours not to blur where it begins and ends."""
@@ -169,17 +168,15 @@ def world(tmp_path: Path, pause: Pause) -> Iterator[World]:
     clock = ManualClock(pause.last_look - timedelta(days=1))
     folder = tmp_path / "here"
     folder.mkdir()
-    with MailSink() as mail, FaultyArxiv(STORY.states, clock, page_size=LISTED) as arxiv:
-        world = World(arxiv, clock, mail, folder)
+    arxiv = FaultyArxiv(STORY.states, clock, page_size=LISTED)
+    with surrounded(folder, arxiv) as world:
         world.configure({"tenth": QUERY})
-        world.look()
+        world.run()
         clock.set(pause.last_look)
-        world.look()
+        world.run()
         world.reports.clear()
         clock.set(BACK)
         yield world
-        world.close()
-        assert arxiv.violations == ()
 
 
 PAUSES = (1, 5, 45) if IS_NIGHTLY else (5,)
@@ -195,7 +192,7 @@ def test_one_check_after_a_pause_has_everything_announced_since_once(
     world: World, pause: Pause
 ) -> None:
     before = world.list_changes()
-    report = world.look()
+    report = world.run()
     assert report.poll.failures == []
     found = world.list_changes()[len(before) :]
     assert sorted(found) == sorted(pause.find_changes())
@@ -214,7 +211,7 @@ def test_one_check_after_a_pause_has_everything_announced_since_once(
     assert stored == {id_: now[id_].version for id_ in stored}
     assert world.is_covered()
     world.clock.advance(timedelta(minutes=40))
-    confirming = world.look()
+    confirming = world.run()
     assert (confirming.poll.was_due, confirming.poll.kinds) == (True, {})
     assert len(world.list_changes()) == len(before) + len(found)
 
@@ -224,7 +221,7 @@ def test_the_days_that_were_caught_up_with_are_named_with_what_each_brought(
     world: World, pause: Pause
 ) -> None:
     copy = shutil.copytree(world.folder, world.folder.with_name("copy"))
-    report = world.look()
+    report = world.run()
     assert report.poll.caught_up == pause.announcements
     assert date(2026, 11, 26) not in report.poll.announcements, "a holiday"
     assert_counts(report.poll.announcements, pause)
@@ -262,7 +259,7 @@ def test_a_check_that_was_broken_off_loses_no_change_that_moved_up_the_list_mean
 ) -> None:
     before = world.list_changes()
     world.arxiv.faults.add("429", skip=4)
-    assert world.look().poll.failures
+    assert world.run().poll.failures
     ((day, skipped),) = re.findall(r"from%3D(.*?)%26skip%3D(\d+)", world.last_run().next_token)
     papers = STORY.at(BACK).values()
     listed = [paper for paper in papers if paper.announced.date().isoformat() == day]
@@ -273,7 +270,7 @@ def test_a_check_that_was_broken_off_loses_no_change_that_moved_up_the_list_mean
     world.arxiv.add(*edited)
     world.clock.advance(timedelta(hours=2))
     made = len(world.arxiv.requests)
-    assert world.look().poll.failures == []
+    assert world.run().poll.failures == []
     assert world.arxiv.requests[made].param("from") == day, (
         "that day's list is read from its beginning"
     )

@@ -19,7 +19,7 @@ from digest.store.dialect import Moment, metadata
 from digest.store.schema import digests, subscriptions
 from tests.command_line import run_digest
 from tests.fakes.arxiv import DemoArxiv
-from tests.integration.cli.lively import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
 from tests.postgres_servers import create_database
 
 NOON = datetime(2026, 11, 11, 12, 5, tzinfo=UTC)
@@ -86,7 +86,7 @@ def is_refused(world: World) -> bool:
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[World]:
     with surrounded(tmp_path / "slipped", FIRST_DIGEST) as world:
-        world.edit_config("old@digest.example", "other@digest.example")
+        world.edit("old@digest.example", "other@digest.example")
         yield world
 
 
@@ -94,7 +94,7 @@ def test_after_a_clock_went_ahead_nothing_is_lost_late_or_sent_twice(
     plain: World, tmp_path: Path
 ) -> None:
     with surrounded(tmp_path / "steady", FIRST_DIGEST) as steady:
-        steady.edit_config("old@digest.example", "other@digest.example")
+        steady.edit("old@digest.example", "other@digest.example")
         expected = live(steady, slips=False)
         mails = list_mails(steady)
     assert live(plain, slips=True) == expected
@@ -151,9 +151,7 @@ def test_a_pause_that_ended_before_its_time_goes_on_and_no_other_is_touched(plai
     call(plain, "subscription", "pause", "perf-mail", "--until", "2026-11-20")
     call(plain, "subscription", "pause", "gpu-mail", "--until", "2026-12-24")
     plain.clock.set(NOON)
-    plain.edit_config(
-        '"slack:#papers", ', ""
-    )  # whose clock is right: it says that we are too quick
+    plain.edit('"slack:#papers", ', "")  # whose clock is right: it says that we are too quick
     with ahead(plain, timedelta(days=30)) as clock:
         call(plain, "run", "--now", DIGEST_TEST_CLOCK=clock)
     call(plain, "run", "--accept-clock")

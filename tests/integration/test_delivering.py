@@ -80,7 +80,7 @@ def test_what_is_configured_wrongly_is_held_until_the_operator_mends_it(world: W
     assert stored.delivery.state is DeliveryState.HELD
     assert "DIGEST_SLACK_TOKEN" in str(stored.delivery.last_error)
     world.environ["DIGEST_SLACK_TOKEN"] = token
-    assert world.run("delivery", "retry", str(stored.delivery.id)).returncode == 0
+    assert world.call("delivery", "retry", str(stored.delivery.id)).returncode == 0
     pass_by(world, 1)
     assert look(world)[0].delivery.state is DeliveryState.SENT
     assert len(world.slack.messages) == 2
@@ -162,14 +162,14 @@ def test_the_mail_servers_own_limit_holds_for_days_and_loses_no_readers_mail(
     for report in reports:
         steps |= {one.step for one in report.deliver.failures}
     assert steps == {NextStep.RETRY}
-    said = world.run("status").stdout
+    said = world.call("status").stdout
     assert "Check the address" not in said
     assert "your mail server's limit of mails" in " ".join(said.split())
     world.mail.script.clear()
     pass_by(world, 1)
     got = {mail.recipients for mail in world.mail.mails}
     assert got == {(reader.removeprefix("mailto:"),) for reader in READERS}
-    assert world.run("delivery", "list", "--state", "waiting").stdout.count("@") == 0
+    assert world.call("delivery", "list", "--state", "waiting").stdout.count("@") == 0
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ from digest.model.errors import Refusal
 from digest.model.messages import Delivery
 from digest.site import Site
 from tests.fakes.slack import SlackReceiver
+from tests.harness.serving import wait_until
 from tests.integration.test_delivering import CHANNEL, READER
 from tests.integration.test_lanes import in_thread, mails_to, planned, states
-from tests.integration.web.world import World, wait_until
+from tests.integration.web.world import World
 
 BOTH = (*READER, *CHANNEL)
 

@@ -17,10 +17,10 @@ from sqlalchemy import select
 import digest.arxiv.client
 import digest.poll.search
 from digest.store.schema import quarantine
-from tests.acceptance.made import made_up
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.loopback import Answer, Request
 from tests.fakes.pages import ATOM_TYPE, INTERNAL_ERROR, error_feed
+from tests.harness.papers import made_up
 from tests.integration.faulty import (
     NOON,
     World,
@@ -149,7 +149,7 @@ def test_what_passes_within_two_more_tries_costs_no_check_and_shows_in_the_log_a
     kind: str, world: World
 ) -> None:
     world.arxiv.faults.add(kind, times=2, skip=1)
-    assert world.look().poll.failures == []
+    assert world.run().poll.failures == []
     assert [outcome for _, outcome in world.log()][-5:-3] == ["failed", "failed"]
     assert world.breaker().seconds == 0
     assert_all_there_once(world)
@@ -164,7 +164,7 @@ def test_rate_exceeded_in_one_search_spares_arxiv_the_searches_of_all_other_save
     assert_not_believed(searching, "gets too many requests")
     assert len(searching.arxiv.requests) == made + 1
     searching.clock.advance(timedelta(seconds=20))
-    searching.look(anyway=True)
+    searching.run(anyway=True)
     assert len(searching.arxiv.requests) == made + 2, (
         "one request to see whether it is over, not one for each"
     )
@@ -193,7 +193,7 @@ def test_a_query_arxiv_rejects_is_asked_once_and_reported_and_keeps_no_other_wai
     status: int, searching: World
 ) -> None:
     count = refuse_one(searching, REFUSAL, status)
-    report = searching.look()
+    report = searching.run()
     assert [REFUSAL in str(failure) for failure in report.poll.failures] == [True]
     assert sorted(searching.list_changes()) == sorted(searching.expected)
     assert count() == 1
@@ -205,13 +205,13 @@ def test_where_arxiv_fails_inside_it_is_asked_a_few_times_and_the_next_check_fin
     searching: World,
 ) -> None:
     count = refuse_one(searching, INTERNAL_ERROR, 500)
-    (failure,) = searching.look().poll.failures
+    (failure,) = searching.run().poll.failures
     assert "unable to complete your request" in str(failure)
     assert not searching.is_covered()
     assert 3 <= count() <= 6
     searching.arxiv.bend = None
     searching.clock.sleep(timedelta(minutes=20).total_seconds())
-    assert searching.look().poll.failures == []
+    assert searching.run().poll.failures == []
     assert sorted(searching.list_changes()) == sorted(searching.expected)
     assert_nothing_wrong_is_stored(searching)
 
@@ -221,7 +221,7 @@ def test_an_arxiv_that_fails_at_everything_is_not_asked_for_every_saved_query(
 ) -> None:
     made = len(searching.arxiv.requests)
     searching.arxiv.faults.add("500", times=99)
-    assert searching.look().poll.runs == 0
+    assert searching.run().poll.runs == 0
     assert len(searching.arxiv.requests) - made <= 12
     assert not searching.is_covered()
     assert_all_follows(searching)
@@ -239,7 +239,7 @@ def test_an_id_that_is_counted_and_does_not_come_spoils_no_harvest_and_is_asked_
         return replace(answer, body=answer.body.replace(b"totalResults>0<", b"totalResults>3<"))
 
     world.arxiv.bend = bend
-    report = world.look()
+    report = world.run()
     assert world.last_run().is_complete, "the harvest itself was"
     assert "3 papers were expected" in " ".join(map(str, report.poll.failures))
     assert len(world.list_changes()) == len(world.expected) - 3
@@ -261,7 +261,7 @@ def test_what_arxiv_answers_with_inner_errors_for_good_is_never_sent_to_it(world
     world.source = "query"
     world.configure(NEVER_ANSWERED)
     made = len(world.arxiv.requests)
-    report = world.look()
+    report = world.run()
     sent = [visit.param("search_query") for visit in world.arxiv.requests[made:]]
     assert sent
     assert all(visit.status == 200 for visit in world.arxiv.requests[made:])
@@ -270,7 +270,7 @@ def test_what_arxiv_answers_with_inner_errors_for_good_is_never_sent_to_it(world
         assert all(part not in query for part in (":*", '""', "-01-01", "TO *"))
     assert report.config.unreadable
     world.clock.set(NOON + timedelta(hours=3))
-    assert world.look().poll.failures == []
+    assert world.run().poll.failures == []
 
 
 @pytest.mark.parametrize("source", ["harvest", "query"])
@@ -286,7 +286,7 @@ def test_an_entry_nobody_can_read_is_set_aside_with_its_bytes_and_the_others_go_
             return replace(answer, body=name.sub(b"<id>none</id>", answer.body))
 
         world.arxiv.bend = bend
-        report = world.look()
+        report = world.run()
         assert report.poll.quarantined >= 1
         assert world.last_run(source).is_complete, report.poll.failures
         missing = {found for found in world.expected if found[1] == ODD}
@@ -342,7 +342,7 @@ def test_a_search_that_is_answered_oddly_is_gone_on_with_to_its_end(
     bend: Callable[[World, Request], Answer | None], paging: World
 ) -> None:
     paging.arxiv.bend = lambda request: bend(paging, request)
-    assert paging.look().poll.failures == []
+    assert paging.run().poll.failures == []
     assert_all_there_once(paging)
     assert_all_follows(paging)
 
@@ -368,6 +368,6 @@ def test_papers_that_come_in_between_two_pages_push_none_out_and_come_with_the_n
     if times > 1:
         assert_not_believed(paging, "the results changed while Digest read them", outcome="partial")
     else:
-        assert paging.look().poll.failures == []
+        assert paging.run().poll.failures == []
         assert public <= set(paging.list_changes())
     assert_all_follows(paging)

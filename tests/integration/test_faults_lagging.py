@@ -42,12 +42,12 @@ def searching(tmp_path: Path) -> Iterator[World]:
 def test_a_replica_behind_what_is_stored_is_not_believed_and_takes_nothing_back(
     days: int, world: World
 ) -> None:
-    world.look()
+    world.run()
     assert_all_there_once(world)
     world.arxiv.behind = timedelta(days=days)
     world.clock.advance(timedelta(hours=5))
     before = world.cursors()
-    report = world.look()
+    report = world.run()
     assert "arXiv showed an older state than before" in " ".join(map(str, report.poll.failures))
     assert world.cursors() == before
     assert set(world.list_changes()) == world.expected
@@ -63,7 +63,7 @@ def test_a_replica_that_answers_every_second_page_mixes_no_states(world: World) 
         world.arxiv.behind = timedelta(days=2) * (len(asked) % 2)
 
     world.arxiv.bend = bend
-    world.look()
+    world.run()
     assert set(world.list_changes()) <= world.expected
     assert_nothing_wrong_is_stored(world)
     assert_all_follows(world)
@@ -75,16 +75,16 @@ def test_a_search_whose_index_follows_a_day_late_loses_nothing_and_tells_nothing
     searching.arxiv.behind = timedelta(hours=24)
     for hours in (0, 2):
         searching.clock.set(NOON + timedelta(hours=hours))
-        assert searching.look().poll.failures == []
+        assert searching.run().poll.failures == []
     assert searching.list_changes() == []
     assert_all_follows(searching, after=timedelta(hours=6))
 
 
 def test_a_search_that_falls_behind_what_is_stored_takes_nothing_back(searching: World) -> None:
-    searching.look()
+    searching.run()
     searching.arxiv.behind = timedelta(days=2)
     searching.clock.advance(timedelta(hours=7))
-    searching.look()
+    searching.run()
     assert set(searching.list_changes()) == searching.expected
     assert_nothing_wrong_is_stored(searching)
     assert_all_follows(searching)
@@ -95,7 +95,7 @@ def test_ids_that_the_list_leaves_out_are_asked_for_by_id_in_the_same_pass(
     ids: set[str], world: World
 ) -> None:
     world.arxiv.hidden = ids
-    assert world.look().poll.failures == []
+    assert world.run().poll.failures == []
     assert_all_there_once(world)
     world.arxiv.hidden = set()
     assert_all_follows(world)

@@ -74,7 +74,7 @@ def test_while_missing_ids_could_not_be_asked_for_yet_an_announcement_is_not_com
         return world.arxiv._serve(request, 0.6) if is_third else None
 
     world.arxiv.bend = bend
-    report = world.look()
+    report = world.run()
     assert (report.poll.failures, report.poll.requests) == ([], 6), "what a run may cost is used up"
     assert str(world.last_run("gaps").failure) == "2 ids could not be asked for yet"
     assert not world.is_covered()
@@ -86,7 +86,7 @@ def test_new_papers_pushed_out_of_the_list_by_rows_that_change_are_found_by_thei
 ) -> None:
     assert list_public(world)[:5] == [REPLACED, CROSS_LISTED, WITHDRAWN, "2603.00001", "2603.00002"]
     touch_before_page(world, 4, REPLACED, CROSS_LISTED, WITHDRAWN)
-    report = world.look()
+    report = world.run()
     assert world.arxiv.requests[-1].param("id_list").split(",") == [
         "2603.00005",
         "2603.00004",
@@ -102,7 +102,7 @@ def test_changes_pushed_out_of_the_list_by_rows_that_change_come_with_the_next_l
 ) -> None:
     world.arxiv._page_size = 15
     touch_before_page(world, 2, REPLACED, CROSS_LISTED)
-    assert world.look().poll.failures == []
+    assert world.run().poll.failures == []
     pushed_out = ("withdrawn", WITHDRAWN, 2)
     assert set(world.list_changes()) == world.expected - {pushed_out}
     assert_all_follows(world)
@@ -141,7 +141,7 @@ def test_a_list_said_to_be_empty_all_day_is_never_believed_where_papers_are_know
     before = world.cursors()
     for hours in (2, 5, 9):
         world.clock.set(NOON + timedelta(hours=hours))
-        assert world.look().poll.failures
+        assert world.run().poll.failures
         assert world.cursors()[-2:] == before
     assert_all_follows(world, after=timedelta(hours=2, minutes=50))
 
@@ -161,7 +161,7 @@ def test_an_answer_of_nothing_that_a_cache_keeps_until_midnight_is_never_asked_f
     world.arxiv.bend = bend
     for hours in (-11.8, -11.3, -8, 0):
         world.clock.set(NOON + timedelta(hours=hours))
-        world.look()
+        world.run()
     assert kept == {}
     assert_all_there_once(world)
     assert_told_once(world)

@@ -13,37 +13,33 @@ from sqlalchemy import select
 
 from digest.model.clock import ManualClock
 from digest.store.schema import changes, papers, poll_runs
-from tests.acceptance.made import START
 from tests.fakes.loopback import Answer, Request
-from tests.fakes.mail import MailSink
-from tests.integration.faulty import NOON, FaultyArxiv, World, list_past
-from tests.simulator.deaths import KILLED, Nursery, Point
+from tests.harness.papers import START
+from tests.integration.faulty import NOON, FaultyArxiv, World, list_past, surrounded
+from tests.simulator.deaths import KILLED, ForkedProcesses, Point
 
 PAST = 40
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    clock = ManualClock(START)
-    with MailSink() as mail, FaultyArxiv(list_past(PAST), clock) as arxiv:
-        world = World(arxiv, clock, mail, tmp_path)
+    arxiv = FaultyArxiv(list_past(PAST), ManualClock(START))
+    with surrounded(tmp_path, arxiv) as world:
         world.configure()
         yield world
-        world.close()
-        assert arxiv.violations == ()
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as one:
+def forked_processes() -> Iterator[ForkedProcesses]:
+    with ForkedProcesses() as one:
         yield one
 
 
-def kill_after_page(world: World, nursery: Nursery, number: int) -> None:
+def kill_after_page(world: World, forked_processes: ForkedProcesses, number: int) -> None:
     """Start a real process and kill it once so many pages are stored."""
     point = Point("digest.poll.record:RecordedRun.store_page", after=True, skip=number - 1)
     environ = {"DIGEST_TEST_CLOCK": world.arxiv.clock_url}
-    assert nursery.run(point, folder=world.folder, environ=environ, owner="dead") == KILLED
+    assert forked_processes.run(point, folder=world.folder, environ=environ, owner="dead") == KILLED
 
 
 def list_asked(world: World, since: int) -> list[str]:
@@ -68,7 +64,7 @@ def assert_is_known_and_no_news(world: World) -> None:
     assert world.cursors()[-1][4:6] == (202602, PAST), "what was the newest paper at the beginning"
     world.announce()
     world.clock.set(NOON)
-    world.look()
+    world.run()
     assert sorted(world.list_changes()) == sorted(world.expected)
     assert {found[1] for found in world.tell()} == {found[1] for found in world.expected} - {
         "2602.00006"
@@ -83,9 +79,9 @@ def test_the_first_digest_says_what_it_is_and_calls_nothing_new(world: World) ->
 
 
 def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(
-    world: World, nursery: Nursery
+    world: World, forked_processes: ForkedProcesses
 ) -> None:
-    kill_after_page(world, nursery, 3)
+    kill_after_page(world, forked_processes, 3)
     made = len(world.arxiv.requests)
     world.clock.advance(timedelta(hours=1))
     shown = world.command("run")
@@ -104,9 +100,9 @@ def test_killed_between_two_pages_it_goes_on_from_the_next_one_that_day(
 
 
 def test_a_token_that_has_expired_all_the_same_has_it_begin_again_at_once(
-    world: World, nursery: Nursery
+    world: World, forked_processes: ForkedProcesses
 ) -> None:
-    kill_after_page(world, nursery, 3)
+    kill_after_page(world, forked_processes, 3)
     made = len(world.arxiv.requests)
 
     def bend(request: Request) -> Answer:

@@ -28,8 +28,9 @@ from digest.serve.steps import recover, run_pass
 from digest.site import Site
 from digest.store import backups, lock_worker
 from digest.web.endpoints import find_failures
+from tests.harness.serving import wait_until
 from tests.integration.cli.conftest import Said, Shell
-from tests.integration.web.world import SUNDAY, World, live_in, make_paper, wait_until
+from tests.integration.web.world import SUNDAY, World, live_in, make_paper
 
 OFTEN = dict.fromkeys(EVERY, 0.2)
 MAIL = ("mailto:reader@example.org",)

@@ -28,7 +28,8 @@ from digest.site import Site
 from digest.store import attempts
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.mailscript import Cue, Script, Step
-from tests.integration.web.world import World, wait_until
+from tests.harness.serving import wait_until
+from tests.integration.web.world import World
 
 MANY = 400 if IS_NIGHTLY else 60
 by_night = pytest.mark.skipif(

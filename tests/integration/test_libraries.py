@@ -1,4 +1,4 @@
-"""Libraries are read when they change, completed from the store and arXiv, and never end a run."""
+"""Libraries are read when they change, completed from what is stored and from arXiv, and never end a run."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from digest.model.clock import ManualClock
 from digest.model.errors import ConfigurationError
 from digest.model.papers import ArxivId
 from digest.store import papers
-from tests.acceptance.made import START, made_up
 from tests.fakes.loopback import Answer, answer_json
-from tests.fakes.mail import MailSink
 from tests.fakes.zotero import KEY, FakeLibrary, Zotero
-from tests.integration.faulty import FaultyArxiv, World, list_past
+from tests.harness.papers import START, made_up
+from tests.integration.faulty import FaultyArxiv, World, list_past, surrounded
 
 OLD = "1601.00001"
 GONE = "1601.00002"
@@ -51,13 +50,11 @@ def world(tmp_path: Path) -> Iterator[World]:
             doi="10.1000/made.2",
         )
     ]
-    with MailSink() as mail, FaultyArxiv(past, clock, page_size=50) as arxiv:
-        world = World(arxiv, clock, mail, tmp_path)
+    arxiv = FaultyArxiv(past, clock, page_size=50)
+    with surrounded(tmp_path, arxiv) as world:
         name_libraries(world, "lab.bib")
         (tmp_path / "lab.bib").write_text(BIB)
         yield world
-        world.close()
-        assert arxiv.violations == ()
 
 
 def name_libraries(world: World, *sources: str, zotero: str = "") -> None:
@@ -85,10 +82,11 @@ def list_asked(world: World) -> list[str]:
 def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_which_is_asked_once(
     world: World,
 ) -> None:
-    world.look()
-    held = {}
-    for one in read_stored(world).papers:
-        held[one.paper.title] = (str(one.paper.arxiv_id), one.paper.abstract)
+    world.run()
+    held = {
+        one.paper.title: (str(one.paper.arxiv_id), one.paper.abstract)
+        for one in read_stored(world).papers
+    }
     assert held == {
         "Made-up paper 1": ("2602.00001", "We measure tail latency."),
         "Known by DOI": ("2602.00004", "We measure tail latency."),
@@ -103,7 +101,7 @@ def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_wh
             "it is no paper of this installation"
         )
     (world.folder / "lab.bib").write_text(BIB + "@article{more, title = {One more}}\n")
-    world.look(anyway=True)
+    world.run(anyway=True)
     assert [one.paper.abstract for one in read_stored(world).papers].count("Old text.") == 1
     assert len(read_stored(world).papers) == 6
     assert len(list_asked(world)) == 1
@@ -111,60 +109,62 @@ def test_papers_are_completed_from_the_store_else_from_the_file_else_by_arxiv_wh
 
 def test_an_arxiv_that_fails_is_asked_for_abstracts_again_by_a_later_check(world: World) -> None:
     world.arxiv.faults.add("500", path="/api", times=50)
-    troubles = world.look().libraries.troubles
+    troubles = world.run().libraries.troubles
     assert [one.endswith("asks for the abstracts of libraries again.") for one in troubles] == [
         True
     ]
     assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers]
-    world.look()
+    world.run()
     assert "Old text." not in [one.paper.abstract for one in read_stored(world).papers], (
         "no check was due"
     )
     world.arxiv.mend()
-    world.look(anyway=True)
+    world.run(anyway=True)
     assert "Old text." in [one.paper.abstract for one in read_stored(world).papers]
 
 
 def test_a_library_is_read_again_only_when_its_bytes_change(world: World) -> None:
-    world.look()
+    world.run()
     first = read_stored(world)
-    assert world.look().libraries.read == []
+    assert world.run().libraries.read == []
     assert read_stored(world) == first
     world.clock.advance(timedelta(minutes=1))
     (world.folder / "lab.bib").write_text("@article{only, title = {The only one}}\n")
-    assert world.look().libraries.read == [first.source]
+    assert world.run().libraries.read == [first.source]
     second = read_stored(world)
-    assert [one.paper.title for one in second.papers] == ["The only one"]
-    assert second.read_at == world.clock.now()
+    assert ([one.paper.title for one in second.papers], second.read_at) == (
+        ["The only one"],
+        world.clock.now(),
+    )
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\0\1\2", b"<html>Sign in</html>"])
-def test_a_library_that_cannot_be_read_keeps_its_state_and_is_reported_once(
+def test_a_library_that_cannot_be_read_keeps_its_state_and_is_told_once(
     world: World, content: bytes | None
 ) -> None:
-    world.look()
+    world.run()
     first = read_stored(world)
     file = world.folder / "lab.bib"
     file.unlink()
     if content is not None:
         file.write_bytes(content)
     world.clock.advance(timedelta(days=1))
-    (trouble,) = world.look().libraries.troubles
+    (trouble,) = world.run().libraries.troubles
     assert trouble.startswith("lab.bib ")
     assert trouble.endswith(". What was read on Mon 2 Mar still counts.")
-    assert world.look().libraries.troubles == []
+    assert world.run().libraries.troubles == []
     assert read_stored(world).papers == first.papers
     assert trouble in " ".join(world.command("status").split())
     file.write_text(BIB)
-    world.look()
+    world.run()
     assert (read_stored(world).trouble, read_stored(world).papers) == ("", first.papers)
 
 
 def test_a_library_that_nobody_names_any_more_is_forgotten(world: World) -> None:
-    world.look()
+    world.run()
     (world.folder / "other.txt").write_text(f"{OLD}\n")
     name_libraries(world, "other.txt")
-    world.look()
+    world.run()
     with world.reading() as conn:
         assert [*load_states(conn)] == [str(world.folder / "other.txt")]
 
@@ -173,7 +173,7 @@ def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_tw
     world: World,
 ) -> None:
     name_libraries(world)
-    world.look()
+    world.run()
     with world.reading() as conn:
         assert load_counts(conn) is None
     made = []
@@ -182,9 +182,10 @@ def test_words_are_counted_once_there_is_a_library_and_again_after_30_days_or_tw
         world.clock.advance(timedelta(days=days))
         begun = world.clock.now()
         submitted = begun - timedelta(days=4)
-        for number in range(100, 100 + more):
-            world.arxiv.add(made_up(number, submitted, id=f"2602.{number:05d}"))
-        world.look(anyway=True)
+        world.arxiv.add(
+            *(made_up(day, submitted, id=f"2602.{day:05d}") for day in range(100, 100 + more))
+        )
+        world.run(anyway=True)
         with world.reading() as conn:
             row = load_counts(conn)
         made.append((row.papers, row.made_at >= begun))
@@ -203,7 +204,7 @@ def test_zotero_is_asked_once_a_day_and_an_hour_after_it_failed_or_at_once_by_ha
         def look(hours: int, *, by_hand: bool = False) -> list[str]:
             world.clock.advance(timedelta(hours=hours))
             before = len(zotero.visits)
-            troubles = world.look(anyway=by_hand).libraries.troubles
+            troubles = world.run(anyway=by_hand).libraries.troubles
             asked.append(len(zotero.visits) - before)
             return troubles
 
@@ -240,7 +241,7 @@ def test_a_paper_in_several_spellings_counts_once_with_its_abstract_and_all_it_i
         "@article{d, title = {A new name}, doi = {10.1000/b}}\n@misc{e, eprint = {1601.00001}}\n"
     )
     said = " ".join(world.command("library", "show").split())
-    world.look()
+    world.run()
     first, second = (one.paper for one in read_stored(world).papers)
     assert (str(first.arxiv_id), first.doi, first.abstract) == (OLD, "10.1000/b", "Published.")
     assert (str(second.arxiv_id), second.abstract) == (GONE, "A namesake.")
@@ -267,20 +268,19 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
     headers = (("Last-Modified-Version", "9"), ("Total-Results", total))
     listed = [{"key": "A", **collection}], [{"key": "K", "itemType": "book", "title": "T", **item}]
     with Zotero() as zotero:
-        for some in listed:
-            rows = [{"key": one["key"], "data": one} for one in some]
-            zotero.orders.append(answer_json(rows, headers=headers))
+        zotero.orders = [
+            answer_json([{"key": one["key"], "data": one} for one in some], headers=headers)
+            for some in listed
+        ]
         source = "zotero:1" if said.startswith("its") else "zotero:1/B"
         name_libraries(world, source, "lab.bib", zotero=zotero.url)
-        (trouble,) = world.look().libraries.troubles
+        (trouble,) = world.run().libraries.troubles
     assert (said in trouble, len(read_stored(world).papers)) == (True, 5)
 
 
 LIMITS = {
     "has more than 20,000 entries": "2101.00001\n" * 20_001,
-    "more than 10 times its size": (
-        f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}"
-    ),
+    "more than 10 times its size": f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}",
     "could not be read in 3 seconds": "2101.00001 " * 1_800_000,
     "has more than 20 MB": None,
 }
@@ -293,7 +293,7 @@ def test_a_library_over_a_limit_names_it_and_keeps_its_state_and_costs_no_other(
     name_libraries(world, "lab.bib", "other.txt")
     other = world.folder / "other.txt"
     other.write_text(f"{OLD}\n")
-    world.look()
+    world.run()
     first = read_stored(world)
     monkeypatch.setattr(libraries, "FILE_SECONDS", 3.0 if "seconds" in limit else 60.0)
     with (world.folder / "lab.bib").open("wb") as file:
@@ -303,7 +303,7 @@ def test_a_library_over_a_limit_names_it_and_keeps_its_state_and_costs_no_other(
         else:
             file.write(content.encode())
     other.write_text(f"{OLD}\n{GONE}\n")
-    report = world.look().libraries
+    report = world.run().libraries
     (trouble,) = report.troubles
     assert limit in trouble
     assert trouble.startswith("lab.bib ")
@@ -317,7 +317,7 @@ def test_what_is_no_file_is_not_waited_for(world: World, kind: str) -> None:
     file = world.folder / "lab.bib"
     file.unlink()
     os.mkfifo(file) if kind == "fifo" else file.mkdir()
-    (trouble,) = world.look().libraries.troubles
+    (trouble,) = world.run().libraries.troubles
     assert trouble.startswith("lab.bib is no file. It is a folder, a pipe or a device.")
 
 
@@ -328,10 +328,10 @@ def test_what_all_libraries_take_has_a_limit_and_the_slow_ones_come_last(
     slow.write_text("2101.00001 " * 1_800_000)
     name_libraries(world, "a-slow.txt", "lab.bib")
     monkeypatch.setattr(libraries, "_ALL_SECONDS", 3)
-    first, second = world.look().libraries.troubles
+    first, second = world.run().libraries.troubles
     assert " could not be read in " in first
     assert second == "lab.bib was not read: the others took 3 seconds. The next check reads it."
-    assert world.look().libraries.read == [str(world.folder / "lab.bib")]
+    assert world.run().libraries.read == [str(world.folder / "lab.bib")]
 
 
 def test_a_library_that_is_not_due_is_not_named_when_the_time_is_over(
@@ -341,9 +341,9 @@ def test_a_library_that_is_not_due_is_not_named_when_the_time_is_over(
     library.add("Slow GPUs", extra="arXiv:2101.00001")
     with Zotero(users_1=library) as zotero:
         name_libraries(world, "zotero:1", zotero=zotero.url)
-        assert world.look().libraries.read == ["zotero:1"]
+        assert world.run().libraries.read == ["zotero:1"]
         monkeypatch.setattr(libraries, "_ALL_SECONDS", 0)
-        assert world.look().libraries.troubles == []
+        assert world.run().libraries.troubles == []
 
 
 def test_other_threads_go_on_while_a_file_is_read() -> None:
@@ -363,8 +363,8 @@ def test_other_threads_go_on_while_a_file_is_read() -> None:
 
 
 def test_a_library_whose_words_take_too_long_is_left_before_a_pass_reads_them() -> None:
-    dollars = "$" * 999
-    entries = [f"@misc{{k{number}, title = {{{dollars}{number}}}}}" for number in range(18_000)]
-    titles = "\n".join(entries)
+    titles = "\n".join(
+        f"@misc{{k{number}, title = {{{'$' * 999}{number}}}}}" for number in range(18_000)
+    )
     with pytest.raises(ConfigurationError, match=r"^lab\.bib could not be read in 2 seconds"):
         read_apart("lab.bib", titles.encode(), 2.0)

@@ -19,7 +19,8 @@ from digest.serve.steps import run_pass
 from digest.site import Site
 from digest.store import attempts
 from tests.conftest import IS_NIGHTLY
-from tests.integration.web.world import World, wait_until
+from tests.harness.serving import wait_until
+from tests.integration.web.world import World
 
 by_night = pytest.mark.skipif(
     not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY"

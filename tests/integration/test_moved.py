@@ -17,7 +17,7 @@ def test_a_run_names_the_new_address_and_fails(world: World, setting: str, statu
     answer = Answer(b"moved", status, headers=(("Location", f"{ELSEWHERE}?verb=x"),))
     with LoopbackServer(answer) as server:
         world.environ[f"DIGEST_ARXIV_{setting.upper()}"] = f"{server.url}/old"
-        done = world.run("run")
+        done = world.call("run")
     assert done.returncode == 4
     assert f"arXiv now answers at {ELSEWHERE} ({status})" in done.stderr
     assert len(server.visits) == 1

@@ -1,4 +1,4 @@
-"""How much real processes ask of arXiv, and that they leave it alone for as long as it wants."""
+"""How much is asked of arXiv, and that it is left alone for as long as it wants, over real processes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from digest.inspect.coverage import find_next_check
 from digest.model.announcements import announcement_moment, has_announcement
 from digest.model.clock import ManualClock
 from digest.poll.rules import BOOTSTRAP_DAYS, REQUESTS_A_DAY, REQUESTS_A_RUN
-from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, open_window
-from tests.fakes.mail import MailSink
-from tests.integration.faulty import FaultyArxiv, World
+from tests.harness.papers import START, made_up
+from tests.integration.faulty import FaultyArxiv, surrounded
 
 ROWS = 30
 LISTED = 25
@@ -38,8 +37,9 @@ def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
             continue
         opens, closes = open_window(day)
         for row in range(ROWS):
-            moment = opens + (closes - opens) * draw.random()
-            submitted = moment.astimezone(UTC).replace(microsecond=0)
+            submitted = (
+                (opens + (closes - opens) * draw.random()).astimezone(UTC).replace(microsecond=0)
+            )
             if row % 5 < 3 or len(known) <= ROWS:
                 id_ = f"{day:%y%m}.{len(known) + 1:05d}"
                 known.append(made_up(0, submitted, id=id_, announced=announcement_moment(day)))
@@ -55,43 +55,35 @@ def fill_weeks(first: date, last: date) -> Iterator[DemoPaper]:
                 )
 
 
-def live_on(
-    folder: Path, mail: MailSink, queries: int, days: float
-) -> list[tuple[datetime, int, int]]:
+def live_on(folder: Path, queries: int, days: float) -> list[tuple[datetime, int, int]]:
     """Look whenever a look is worth it, for some days.
 
     Return when, with how many requests, and how far back.
     """
     clock = ManualClock(START)
-    first = START.date() - timedelta(days=21)
-    last = START.date() + timedelta(days=12)
-    papers = list(fill_weeks(first, last))
-    with FaultyArxiv(papers, clock, page_size=LISTED) as arxiv:
-        world = World(arxiv, clock, mail, folder)
-        texts = {f"q{n}": f'abs:"word{n}" AND cat:cs.PF' for n in range(queries)}
-        world.configure(texts)
+    papers = list(fill_weeks(START.date() - timedelta(days=21), START.date() + timedelta(days=12)))
+    arxiv = FaultyArxiv(papers, clock, page_size=LISTED)
+    with surrounded(folder, arxiv) as world:
+        world.configure({f"q{n}": f'abs:"word{n}" AND cat:cs.PF' for n in range(queries)})
         looks = []
         while clock.now() < START + timedelta(days=days):
-            report = world.look()
+            report = world.run()
             assert report.poll.failures == []
             looks.append((clock.now(), report.poll.requests, world.last_run().lookback))
             with world.reading() as conn:
                 clock.set(find_next_check(conn, "harvest", clock, clock.now()))
-        world.close()
         assert len(arxiv.requests) == sum(made for _, made, _ in looks)
-        assert arxiv.violations == ()
     return looks
 
 
 def test_a_week_costs_few_requests_a_run_and_a_day_and_no_more_for_many_saved_queries(
     tmp_path: Path,
 ) -> None:
-    with MailSink() as mail:
-        lives = []
-        for queries, days in ((10, 7.5), (300, 2.5)):
-            folder = tmp_path / str(queries)
-            folder.mkdir()
-            lives.append(live_on(folder, mail, queries, days))
+    lives = []
+    for queries, days in ((10, 7.5), (300, 2.5)):
+        folder = tmp_path / str(queries)
+        folder.mkdir()
+        lives.append(live_on(folder, queries, days))
     week, start_with_many = lives
     assert start_with_many == week[: len(start_with_many)], "to the request, at the same moments"
     assert len(week) > 35
@@ -102,5 +94,6 @@ def test_a_week_costs_few_requests_a_run_and_a_day_and_no_more_for_many_saved_qu
             assert 1 <= made <= REQUESTS_A_RUN, f"{at} with {lookback} days back"
     assert max(by_day.values()) <= REQUESTS_A_DAY
     wide = [at for at, _, lookback in week if lookback > BOOTSTRAP_DAYS]
-    for earlier, later in pairwise(wide):
-        assert later - earlier >= timedelta(days=7), "two weeks, once a week"
+    assert all(later - earlier >= timedelta(days=7) for earlier, later in pairwise(wide)), (
+        "two weeks, once a week"
+    )

@@ -22,7 +22,8 @@ from digest.store.alarms import AlarmName
 from digest.store.papers import MATCHED, STORED
 from digest.store.workers import JobTurn
 from digest.web.endpoints import find_failures
-from tests.integration.web.world import LATER, PAPERS, SUNDAY, World, wait_until
+from tests.harness.serving import wait_until
+from tests.integration.web.world import LATER, PAPERS, SUNDAY, World
 from tests.threads import do_together
 
 SELDOM = dict.fromkeys(EVERY, 3600.0)

@@ -18,9 +18,9 @@ from digest.config import load_config
 from digest.model.clock import RemoteClock
 from digest.serve.installation import open_site
 from digest.serve.steps import run_pass
-from tests.acceptance.made import told_ids
-from tests.acceptance.worlds import StandIn
 from tests.fakes.config_file import write_config
+from tests.harness.papers import told_ids
+from tests.harness.stand_in import StandIn
 
 FOLDER = os.environ.get("DIGEST_REAL_DATA", "")
 pytestmark = pytest.mark.skipif(

@@ -11,7 +11,8 @@ from datetime import timedelta
 import httpx
 
 from digest.plan.links import LinkMaker
-from tests.integration.web.world import PAPERS, Served, World, wait_until
+from tests.harness.serving import Served, wait_until
+from tests.integration.web.world import PAPERS, World
 
 STOPPED_WITHIN = 15.0
 
@@ -100,10 +101,10 @@ def test_serving_ends_with_a_word_where_its_database_is_replaced_and_sends_nothi
 
 def test_run_beside_serve_says_so_and_does_nothing(world: World) -> None:
     with world.serve() as served:
-        done = world.run("run")
+        done = world.call("run")
         assert done.returncode == 0, done.stderr
         assert f"process {served.process.pid} already works on this database" in done.stdout
-        again = world.run("serve")
+        again = world.call("serve")
         assert again.returncode == 3
         assert f"process {served.process.pid} already works on this database" in again.stderr
 
@@ -145,14 +146,14 @@ def test_a_healthcheck_sees_that_serving_works_that_it_died_and_that_nothing_run
     world: World,
 ) -> None:
     def examine(expect: int) -> str:
-        done = world.run("doctor", "--quick")
+        done = world.call("doctor", "--quick")
         assert done.returncode == expect, done.stdout
         return done.stdout
 
-    assert world.run("run").returncode == 0
+    assert world.call("run").returncode == 0
     assert "digest serve" not in examine(0)
     with world.serve("--no-web") as served:
-        wait_until(lambda: "`digest serve` is at work" in world.run("doctor", "--quick").stdout)
+        wait_until(lambda: "`digest serve` is at work" in world.call("doctor", "--quick").stdout)
         served.process.kill()
         served.process.wait(STOPPED_WITHIN)
     with closing(sqlite3.connect(world.folder / "digest.db", timeout=10)) as connection, connection:

@@ -64,11 +64,11 @@ def test_a_part_refused_for_its_size_shows_fewer_papers_and_links_the_others(wor
     assert shown == whole[:3]
     assert f"{PAPERS - len(shown)} more in the browser" in " ".join(part.block_texts)
     assert set(states(world).values()) == {"sent"}
-    said = world.run("delivery", "show", "2").stdout
+    said = world.call("delivery", "show", "2").stdout
     assert f"papers 1 to {PAPERS}, of which it shows {len(shown)}" in said
     assert "msg_blocks_too_long" in said
     for id_ in whole[2:4]:
-        hidden = "it is counted there" in world.run("explain", id_, "perf-team").stdout
+        hidden = "it is counted there" in world.call("explain", id_, "perf-team").stdout
         assert hidden is (id_ not in shown)
 
 

@@ -75,7 +75,7 @@ def check_links(folder: Path) -> int:
 def test_a_run_writes_a_whole_site_that_says_nothing_of_readers(world: World) -> None:
     world.write_config(to=("mailto:reader@example.org", *SITE))
     forget_server(world)
-    done = world.run("run")
+    done = world.call("run")
     assert (done.returncode, "2 feed files, 3 pages written" in done.stdout) == (0, True), done
     (page,) = list_pages(world)
     assert [*read_site(world)] == ["feed.atom", "feed.json", "index.html", page, "titles.js"]
@@ -89,12 +89,12 @@ def test_a_later_digest_changes_what_leads_to_it_alone_and_nothing_new_changes_n
     world: World,
 ) -> None:
     world.write_config(to=SITE)
-    world.run("run")
+    world.call("run")
     first = read_site(world)
     (before,) = list_pages(world)
-    assert "written" not in world.run("run").stdout
+    assert "written" not in world.call("run").stdout
     live_on(world)
-    world.run("run", "--now")
+    world.call("run", "--now")
     after = read_site(world)
     (later,) = {*list_pages(world)} - {before}
     assert f'<a href="{later}" rel="next">' in after[before].decode()
@@ -104,7 +104,7 @@ def test_a_later_digest_changes_what_leads_to_it_alone_and_nothing_new_changes_n
         text = after[name].decode()
         assert text.count(LATER.title) == 1
     times = {name: (world.folder / "site" / name).stat().st_mtime_ns for name in after}
-    assert "Nothing new to send." in world.run("run", "--now").stdout
+    assert "Nothing new to send." in world.call("run", "--now").stdout
     assert {name: (world.folder / "site" / name).stat().st_mtime_ns for name in after} == times
 
 
@@ -112,17 +112,17 @@ def test_a_site_is_made_again_from_the_database_alone_wherever_its_folder_lies(
     world: World,
 ) -> None:
     world.write_config(to=SITE)
-    world.run("run")
+    world.call("run")
     live_on(world)
-    world.run("run", "--now")
+    world.call("run", "--now")
     there = read_site(world)
     other = world.folder.with_name("other")
     shutil.copytree(world.folder, other, ignore=shutil.ignore_patterns("site"))
     shutil.rmtree(world.folder / "site")
-    world.run("run")
+    world.call("run")
     assert read_site(world) == there
     world.folder = other
-    assert "0 digests" not in (said := world.run("run").stdout)
+    assert "0 digests" not in (said := world.call("run").stdout)
     assert "planned" not in said
     assert read_site(world) == there
 
@@ -134,13 +134,13 @@ def test_a_file_of_somebody_else_is_never_written_over(world: World, name: str, 
     path = world.folder / "site" / name
     path.parent.mkdir()
     path.write_text(text)
-    done = world.run("run")
+    done = world.call("run")
     assert (done.returncode, f"{name} is not of Digest" in done.stderr) == (4, True)
     assert path.read_text() == text
     assert name != "index.html" or list_pages(world) == []
     path.unlink()
     world.clock.sleep(3_600)
-    assert world.run("run").returncode == 0
+    assert world.call("run").returncode == 0
     assert len(read_site(world)) == 5
 
 
@@ -152,13 +152,13 @@ def test_nor_is_a_feed_or_another_file_of_a_feeds_name(world: World, name: str, 
     path.parent.mkdir()
     path.write_text(text)
     (path.parent / "index.html").write_text("<title>My pages</title>\n")
-    done = world.run("run")
+    done = world.call("run")
     assert (done.returncode, f"{name} is not of Digest" in done.stderr) == (4, True)
     assert path.read_text() == text
     path.unlink()
     for size in (1, 2):
         live_on(world)
-        assert world.run("run", "--now").returncode == 0
+        assert world.call("run", "--now").returncode == 0
         assert len(re.findall(r"<entry>|urn:uuid:.*\n *\"url\"", path.read_text())) >= size
 
 
@@ -183,7 +183,7 @@ def test_a_page_is_known_as_sent_by_who_finds_it_whatever_it_links_to_by_now(
 def test_subscriptions_that_share_a_folder_share_its_first_page_and_its_feed(world: World) -> None:
     world.write_config(to=SITE, extra=GPU.format("ti:GPUs"))
     forget_server(world)
-    assert world.run("run").returncode == 0
+    assert world.call("run").returncode == 0
     site = {name: body.decode() for name, body in read_site(world).items()}
     assert len(list_pages(world)) == 2
     assert re.findall(r"<h3>.*?<span>(.*?)</span>", site["index.html"]) == [
@@ -198,9 +198,9 @@ def test_subscriptions_that_share_a_folder_share_its_first_page_and_its_feed(wor
 def test_a_query_from_a_variable_is_not_shown(world: World) -> None:
     world.environ["DIGEST_VALUE_SECRET"] = "ti:GPUs OR abs:measure"
     world.write_config(to=SITE, extra=GPU.format("$SECRET"))
-    assert world.run("run").returncode == 0
+    assert world.call("run").returncode == 0
     shutil.rmtree(world.folder / "site")
-    world.run("run")
+    world.call("run")
     whole = b"".join(read_site(world).values()).decode()
     assert "a query that is not shown" in whole
     assert not re.findall(r"ti:GPUs|abs:measure|cs\.PF</code>|<mark>|GPUs? in", whole)

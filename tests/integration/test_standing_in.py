@@ -15,7 +15,7 @@ from digest.poll.rules import MOST_FIRST_SEARCHES
 from digest.poll.search import EVERYTHING
 from digest.render.digests import CoverageState, describe_coverage, write_introduction
 from digest.serve.steps import PassReport
-from tests.acceptance.made import START, made_up, told_ids
+from tests.harness.papers import START, made_up, told_ids
 from tests.integration.searching_worlds import World, old_papers, surrounded
 
 FEW = {"perf": "cat:cs.PF", "numbers": "cat:math.NA"}
@@ -25,7 +25,7 @@ NOON = datetime(2026, 3, 3, 12, tzinfo=UTC)
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     with surrounded(tmp_path, old_papers()) as made:
-        made.write(FEW, source="harvest")
+        made.write_queries(FEW, source="harvest")
         made.run()
         yield made
 
@@ -63,9 +63,10 @@ def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world
     for hours in (0, 4):
         told += told_ids(run_at(world, NOON + timedelta(hours=hours)))
     assert told == [first]
-    world.write(FEW | {"high": "cat:hep-th"}, source="harvest", look_back=7)
-    report = run_at(world, NOON + timedelta(hours=4, minutes=10))
-    assert told_ids(report) == [other], "what nobody followed came, too"
+    world.write_queries(FEW | {"high": "cat:hep-th"}, source="harvest", look_back=7)
+    assert told_ids(run_at(world, NOON + timedelta(hours=4, minutes=10))) == [other], (
+        "what nobody followed came, too"
+    )
     late = world.come_out(103)
     assert world.run_on(4) == [late]
     assert world.run_on(5) == []
@@ -73,9 +74,9 @@ def test_the_next_harvest_that_succeeds_repeats_nothing_and_misses_nothing(world
 
 def test_what_was_submitted_days_before_the_last_good_harvest_is_met(world: World) -> None:
     world.run_on(8)
-    submitted = datetime(2026, 3, 5, 20, tzinfo=UTC)
-    announced = datetime(2026, 3, 9, 0, 1, tzinfo=UTC)
-    held = made_up(150, submitted, announced=announced)
+    held = made_up(
+        150, datetime(2026, 3, 5, 20, tzinfo=UTC), announced=datetime(2026, 3, 9, 0, 1, tzinfo=UTC)
+    )
     world.arxiv.add(held)
     break_harvests(world)
     world.run_on(9, 8)
@@ -93,9 +94,7 @@ def test_where_arxiv_wants_to_be_left_alone_it_is_not_asked_elsewhere(
     assert world.asked() == []
 
 
-def test_a_search_that_fails_too_is_reported_and_tried_when_the_next_check_is_due(
-    world: World,
-) -> None:
+def test_a_search_that_fails_too_is_told_and_tried_when_the_next_look_is_due(world: World) -> None:
     id_ = world.come_out(101)
     break_harvests(world)
     world.arxiv.faults.add("500", times=6, path="/api/query")
@@ -109,13 +108,14 @@ def add_rare(world: World, count: int) -> dict[str, str]:
     """Add old papers of which new saved queries match one each."""
     for number in range(count):
         long_ago = START - timedelta(days=400 + number)
-        id_ = f"2412.{number + 1:05d}"
-        world.arxiv.add(made_up(number, long_ago, id=id_, title=f"Rare w{number}"))
+        world.arxiv.add(
+            made_up(number, long_ago, id=f"2412.{number + 1:05d}", title=f"Rare w{number}")
+        )
     return FEW | {f"rare{number}": f"ti:w{number}" for number in range(count)}
 
 
-def test_a_run_searches_all_new_queries_and_gives_one_first_digest_of_them(world: World) -> None:
-    world.write(add_rare(world, 17), source="harvest", look_back=7)
+def test_a_run_looks_up_all_new_queries_and_gives_one_first_digest_of_them(world: World) -> None:
+    world.write_queries(add_rare(world, 17), source="harvest", look_back=7)
     (digest,) = run_at(world, START + timedelta(minutes=5)).plan.digests
     assert (len(digest.entries), len(world.asked())) == (15, 17)
     later = run_at(world, START + timedelta(minutes=10))
@@ -125,15 +125,15 @@ def test_a_run_searches_all_new_queries_and_gives_one_first_digest_of_them(world
 def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own(
     world: World,
 ) -> None:
-    world.write(add_rare(world, 5), source="harvest", look_back=7)
+    world.write_queries(add_rare(world, 5), source="harvest", look_back=7)
     world.arxiv.faults.add("malformed", path="/api/query", skip=2, times=3)
     report = run_at(world, START + timedelta(minutes=5))
     (digest,) = report.plan.digests
-    names = sorted(entry.queries[0] for entry in digest.entries)
-    assert names == ["rare0", "rare1", "rare3", "rare4"]
-    assert report.poll.awaiting == {"ti:w2"}
-    complete, _, _ = write_introduction(digest).partition("Those for ")
-    assert "“rare2”" not in complete
+    assert [sorted(entry.queries[0] for entry in digest.entries), report.poll.awaiting] == [
+        ["rare0", "rare1", "rare3", "rare4"],
+        {"ti:w2"},
+    ]
+    assert "“rare2”" not in write_introduction(digest).partition("Those for ")[0]
     assert write_introduction(digest).endswith(" Those for “rare2” come later.")
     world.arxiv.faults.clear()
     (later,) = run_at(world, START + timedelta(minutes=10)).plan.digests
@@ -145,7 +145,7 @@ def test_a_query_that_arxiv_does_not_answer_follows_in_a_first_digest_of_its_own
 
 
 def test_of_very_many_first_digests_most_are_taken_from_what_is_stored(world: World) -> None:
-    world.write(add_rare(world, MOST_FIRST_SEARCHES + 5), source="harvest", look_back=7)
+    world.write_queries(add_rare(world, MOST_FIRST_SEARCHES + 5), source="harvest", look_back=7)
     for minutes in (5, 10):
         run_at(world, START + timedelta(minutes=minutes))
     assert len(world.asked()) == MOST_FIRST_SEARCHES

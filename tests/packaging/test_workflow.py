@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.mail import MailSink
-from tests.integration.cli.lively import NOW, surrounded
+from tests.integration.cli.fortnight import NOW, surrounded
 
 READER = "reader@lab.example"
 LOGIN = "mailer@lab.example"

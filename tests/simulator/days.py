@@ -1,8 +1,9 @@
-"""So many days of an installation, drawn from a seed and judged after each pass: `python -m tests.simulator.days`.
+"""So many days of an installation, drawn from a seed: `python -m tests.simulator.days`.
 
-Papers come out, late ones among them, and change; operators edit the file, readers leave and come back; arXiv,
-the mail server and Slack have bad days; and one pass in six dies at one of the points where a process may. A week,
-a month and a year are the same life at another length: only the longer ones meet what is deleted when it is old.
+All is judged after each pass. Papers come out, late ones among them, and change; operators edit the
+file, readers leave and come back; arXiv, the mail server and Slack have bad days; and one pass in
+six dies at one of the points where a process may. A week, a month and a year are the same life at
+another length: only the longer ones meet what is deleted when it is old.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from digest.plan.slots import next_slot
 from tests.fakes.spoiling import KINDS as FAULTS
 from tests.fakes.spoiling import THIN_PAGES
 from tests.postgres_servers import create_database, quick_server
-from tests.simulator.deaths import Nursery, Point
+from tests.simulator.deaths import ForkedProcesses, Point
 from tests.simulator.fail_points import POINTS
 from tests.simulator.life import (
     CADENCES,
@@ -37,7 +38,8 @@ from tests.simulator.life import (
     Life,
     living,
 )
-from tests.simulator.oracle import Broken, Watch
+from tests.simulator.oracle import Watch
+from tests.simulator.received import Broken
 
 _HOURS = (5, 7, 12)
 """Between the passes of a day."""
@@ -114,12 +116,13 @@ class Days:
             self.life.advance(timedelta(hours=hours))
             if self._draw.random() < _TROUBLES:
                 self.spoil()
-            self.make_pass(self.choose_death() if self._draw.random() < _DEATHS else None)
+            is_deadly = self._draw.random() < _DEATHS
+            self.make_pass(self.choose_death() if is_deadly else None)
 
     def make_pass(self, point: Point | None = None) -> None:
         """Make one pass, which may die at a point, and look at everything."""
         self.life.mend()
-        self.life.run(point)
+        self.life.make_pass(point)
         self.counts["passes"] += 1
         self.watch.look()
 
@@ -161,7 +164,7 @@ class Days:
     def edit_query(self) -> None:
         """Give a saved query another text."""
         texts = {self._draw.choice(("a", "b")): self._draw.choice(sorted(TEXTS))}
-        self.life.edit(replace(self.life.file, queries=self.life.file.queries | texts))
+        self.life.change_file(replace(self.life.file, queries=self.life.file.queries | texts))
 
     def edit_cadence(self) -> None:
         """Give a subscription another cadence, and other kinds."""
@@ -174,20 +177,20 @@ class Days:
         wishes = dict(self.life.file.wishes)
         if wishes.pop(name, None) is None:
             wishes[name] = WISHES[name]
-        self.life.edit(replace(self.life.file, wishes=wishes))
+        self.life.change_file(replace(self.life.file, wishes=wishes))
 
     def leave(self) -> None:
         """Let somebody leave, now or while messages are on their way."""
-        wishes = self.life.file.wishes
-        name, place = self._draw.choice(
-            [(name, to) for name in sorted(wishes) for to in WISHES[name].sent_to]
-        )
+        readers: list[tuple[str, str]] = []
+        for name in sorted(self.life.file.wishes):
+            readers += [(name, to) for to in WISHES[name].sent_to]
+        name, place = self._draw.choice(readers)
         if self._draw.random() < 1 / 2:
             self.life.leave(place, name)
         else:
             self.life.announce("cs.PF", "latency")
             self.life.advance(timedelta(hours=24))
-            self.life.run(meanwhile=lambda: self.life.leave(place, name))
+            self.life.make_pass(meanwhile=lambda: self.life.leave(place, name))
             self.watch.look()
 
     def come_back(self) -> None:
@@ -210,29 +213,24 @@ class Days:
 
     def fail_at_the_hour(self) -> None:
         """Let arXiv fail from a digest's hour on, for ten minutes to thirty hours, and be well again."""
-        names = [
-            name
-            for name in sorted(self.life.file.wishes)
-            if self.life.file.wishes[name].when in _HOURLY
-        ]
+        wishes = self.life.file.wishes
+        names = [name for name in sorted(wishes) if wishes[name].when in _HOURLY]
         if not names:
             return
-        cadence = Cadence.parse(self.life.file.wishes[self._draw.choice(names)].when)
+        cadence = Cadence.parse(wishes[self._draw.choice(names)].when)
         turn = next_slot(cadence, None, self.life.clock.now())
         assert turn is not None
         self.life.announce("cs.PF", "latency")
         self.life.advance(turn.due_at - self.life.clock.now())
         kind = self._draw.choice(_OUTAGES)
         self.life.arxiv.faults.add(kind, times=_FOR_EVER, seconds=_BRIEF)
-        over_at = turn.due_at + timedelta(
-            minutes=self._draw.choice((10, 45, 120, 600, 1_200, 1_800))
-        )
+        lasting = self._draw.choice((10, 45, 120, 600, 1_200, 1_800))
+        over_at = turn.due_at + timedelta(minutes=lasting)
         while self.life.clock.now() < over_at:
             self.make_pass()
             left = over_at - self.life.clock.now()
-            self.life.advance(
-                min(timedelta(hours=self._draw.choice((1, 3, 6))), max(left, timedelta(0)))
-            )
+            step = timedelta(hours=self._draw.choice((1, 3, 6)))
+            self.life.advance(min(step, max(left, timedelta(0))))
         self.life.arxiv.faults.clear()
         for _ in range(2):
             self.life.advance(timedelta(minutes=self._draw.choice((1, 45, 130))))
@@ -242,9 +240,8 @@ class Days:
         """Let Slack refuse one channel, or the token, for hours to days."""
         hours = self._draw.choice((2, 5, 12, 30, 72, 200))
         channel = self._draw.choice((*CHANNELS, ""))
-        self.life.refuse(
-            channel, self._draw.choice(_REFUSALS[bool(channel)]), timedelta(hours=hours)
-        )
+        code = self._draw.choice(_REFUSALS[bool(channel)])
+        self.life.refuse(channel, code, timedelta(hours=hours))
 
     def come_to_rest(self) -> None:
         """Let nothing go wrong any more, and give everything its time."""
@@ -270,10 +267,10 @@ class Days:
 
 @contextmanager
 def beginning(
-    folder: Path, nursery: Nursery, database: str, admin: str, seed: int
+    folder: Path, forked_processes: ForkedProcesses, database: str, admin: str, seed: int
 ) -> Iterator[Days]:
     """Begin a life on an empty database, for as long as a context lasts."""
-    with living(folder, nursery, database, admin) as life:
+    with living(folder, forked_processes, database, admin) as life:
         yield Days(life, seed)
 
 
@@ -299,14 +296,14 @@ def main(*, days: int, seed: int, database: str) -> None:
     begun = time.monotonic()
     with ExitStack() as stack:
         folder = stack.enter_context(working_folder())
-        nursery = stack.enter_context(Nursery())
+        forked_processes = stack.enter_context(ForkedProcesses())
         url = f"sqlite:///{folder / 'digest.db'}"
         admin = ""
         if database == "postgresql":
             server = stack.enter_context(quick_server())
             url = create_database(server, "days")
             admin = server.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        lived = stack.enter_context(beginning(folder, nursery, url, admin, seed))
+        lived = stack.enter_context(beginning(folder, forked_processes, url, admin, seed))
         wrong = ""
         try:
             lived.live(days, click.echo)

@@ -63,7 +63,7 @@ class Point:
     happens: str = "death"
 
 
-class Nursery:
+class ForkedProcesses:
     """The process that forks others, for as long as its context lasts."""
 
     def __enter__(self) -> Self:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from digest.deliver.feeds import load_feed
 from digest.store import subscriptions
-from tests.simulator.deaths import Nursery, Point
+from tests.simulator.deaths import ForkedProcesses, Point
 from tests.simulator.life import File, Life, Wish, ask, living
 
 OLD = 2
@@ -280,9 +280,13 @@ The table's, and the edges of each transaction besides.
 
 
 @contextmanager
-def perf_team(folder: Path, nursery: Nursery, database: str, admin: str) -> Iterator[Life]:
+def perf_team(
+    folder: Path, forked_processes: ForkedProcesses, database: str, admin: str
+) -> Iterator[Life]:
     """Begin a life with one reader of mail, one channel and one feed, on the noon after a day with news."""
-    with living(folder, nursery, database, admin, file=_PERF, old=OLD, page_size=2) as life:
+    with living(
+        folder, forked_processes, database, admin, file=_PERF, old=OLD, page_size=2
+    ) as life:
         life.patience = timedelta(
             hours=2
         )  # as `digest serve` lets a digest wait for an announcement
@@ -297,7 +301,7 @@ def live_on(life: Life, moments: tuple[timedelta, ...] = MOMENTS) -> dict[str, l
     seen = {medium: [look_at(life, medium)] for medium in MEDIA}
     for moment in moments:
         life.advance(moment)
-        life.run(wait=timedelta(0))
+        life.make_pass(wait=timedelta(0))
         for medium in MEDIA:
             seen[medium].append(look_at(life, medium))
     return seen
@@ -314,17 +318,16 @@ def look_at(life: Life, medium: str) -> str:
     with life.site.store.read() as conn:
         if medium == "feed":
             (due,) = subscriptions.load(conn)
-            served = _count_entries(
-                life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom")
-            )
+            feed = life.site.renderer.render_feed(load_feed(conn, life.site, due), "atom")
+            served = _count_entries(feed)
             return f"{served}/{_count_entries(read_feed(life))}"
         first = f"destination LIKE '{_PREFIX[medium]}%' AND part = 0"
-        states = [
-            row.state
-            for row in ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")
-        ]
+        rows = ask(conn, f"SELECT state FROM deliveries WHERE {first} ORDER BY id")
+    states = "+".join(row.state for row in rows) or "none"
+    if medium == "mail":
+        return f"{states} {len(life.mail.mails)}"
     posts = [post for post in life.slack.messages if not post.thread_ts]
-    return f"{'+'.join(states) or 'none'} {len(life.mail.mails if medium == 'mail' else posts)}"
+    return f"{states} {len(posts)}"
 
 
 def look_into(life: Life) -> Stored:
@@ -346,11 +349,13 @@ def find_told(life: Life) -> set[str]:
     """Return the ids of the news that every medium has brought to its readers by now."""
     (mail, *others) = {mail.raw for mail in life.mail.mails}
     assert not others, "one mail, however often it came, byte for byte alike"
-    posts = " ".join(
-        words for post in life.slack.messages if post.thread_ts for words in post.block_texts
-    )
-    texts = (mail.decode(), posts, read_feed(life).decode())
-    return set.intersection(*({*re.findall(r"2603\.\d{5}", words)} for words in texts))
+    posts: list[str] = []
+    for post in life.slack.messages:
+        if post.thread_ts:
+            posts += post.block_texts
+    texts = (mail.decode(), " ".join(posts), read_feed(life).decode())
+    told = [{*re.findall(r"2603\.\d{5}", words)} for words in texts]
+    return set.intersection(*told)
 
 
 def read_feed(life: Life) -> bytes:

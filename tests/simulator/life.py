@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,26 +19,23 @@ from typing import Any
 from sqlalchemy import Connection, make_url, text
 from sqlalchemy.util import LRUCache
 
-from digest.config import load_config
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, SystemClock
 from digest.model.destinations import Destination
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.render.renderer import Renderer
-from digest.serve.installation import open_site
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store import open_store
-from tests.acceptance.made import START, made_up
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
-from tests.fakes.config_file import write_config
-from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.harness.installation import Installation, installed
+from tests.harness.papers import START, made_up
 from tests.simulator.deaths import (
     ENDED,
     KILLED,
-    Nursery,
+    ForkedProcesses,
     Point,
     find,
     replace_function,
@@ -140,7 +137,7 @@ class Left:
 
 
 @dataclass
-class Life:
+class Life(Installation):
     """One installation from its first look on.
 
     `disturbed` is since when each subscription's turns go as they go now, `passed` the file as each
@@ -149,13 +146,11 @@ class Life:
     token as "", and each was last mended at another; `report` is of the last whole pass.
     """
 
-    folder: Path
+    clock: ManualClock
+    _: KW_ONLY
     database: str
     admin: str
-    arxiv: DemoArxiv
-    mail: MailSink
-    slack: SlackReceiver
-    nursery: Nursery
+    forked_processes: ForkedProcesses
     file: File
     fault: str = ""
     patience: timedelta = timedelta(0)
@@ -175,11 +170,6 @@ class Life:
     _numbers: Counter[str] = field(default_factory=Counter)
     _owners: int = 0
     _site: Site | None = None
-
-    @property
-    def clock(self) -> ManualClock:
-        assert isinstance(self.arxiv.clock, ManualClock)
-        return self.arxiv.clock
 
     @property
     def is_sqlite(self) -> bool:
@@ -235,7 +225,7 @@ class Life:
             replace(last, journal_ref=journal_ref, announced=max(last.announced, self.clock.now()))
         )
 
-    def edit(self, file: File) -> None:
+    def change_file(self, file: File) -> None:
         """Change the file; the next pass reads it."""
         names = {*self.file.wishes, *file.wishes}
         self._edited |= {
@@ -248,12 +238,12 @@ class Life:
             name: wish for name, wish in self.file.wishes.items() if name not in file.wishes
         }
         self.file = file
-        self.discard()
+        self.close()
 
     def edit_wish(self, name: str, **changes: Any) -> None:  # noqa: ANN401 - fields of Wish
         if name in self.file.wishes:
             wish = replace(self.file.wishes[name], **changes)
-            self.edit(replace(self.file, wishes=self.file.wishes | {name: wish}))
+            self.change_file(replace(self.file, wishes=self.file.wishes | {name: wish}))
 
     def leave(self, place: str, name: str) -> None:
         """Somebody leaves by the link, at this moment; also in the middle of a pass."""
@@ -292,7 +282,7 @@ class Life:
                 self.slack.trouble = ""
             self.mended_at |= dict.fromkeys([channel] if channel else CHANNELS, now)
 
-    def run(
+    def make_pass(
         self,
         point: Point | None = None,
         *,
@@ -319,18 +309,18 @@ class Life:
 
     def _run_apart(self, point: Point) -> None:
         """Live one pass in a process of its own, to which something happens at a point that it may come to."""
-        environ = self._write_file()
-        self.discard()
-        ended = self.nursery.run(
+        self._write_wishes()
+        self.close()
+        ended = self.forked_processes.run(
             point,
             folder=self.folder,
-            environ=environ,
+            environ=self.environ,
             owner=self._name_owner(),
             admin=self.admin,
             fault=self.fault,
             patience=self.patience,
         )
-        assert ended in (KILLED, ENDED), self.nursery.read_log()
+        assert ended in (KILLED, ENDED), self.forked_processes.read_log()
         self.has_completed = ended == ENDED
         self.deaths += ended == KILLED
         if "outage" in point.happens and self.admin:
@@ -374,8 +364,8 @@ class Life:
     def site(self) -> Site:
         """The installation as the next process finds it."""
         if self._site is None:
-            config = load_config(self.folder / "digest.toml", self._write_file())
-            self._site = open_site(config, self.clock, owner=self._name_owner(), jitter=lambda: 0.5)
+            self._write_wishes()
+            self._site = self.open(self._name_owner())
             # Compiled templates and statements are the same for every process.
             self._site.renderer = _renderer
             if self.is_sqlite:
@@ -386,22 +376,17 @@ class Life:
         self._owners += 1
         return f"process {self._owners}"
 
-    def _write_file(self) -> dict[str, str]:
-        """Write `digest.toml`; return the environment it is read in."""
-        content = write_config(
-            self.arxiv.url,
+    def _write_wishes(self) -> None:
+        """Write `digest.toml` as it is wished for."""
+        self.write_file(
             self.file.queries,
             self.file.list_subscriptions(),
             store={"url": self.database},
-            mail={"smtp": self.mail.url},
-            slack={"url": self.slack.url},
             web={"base_url": "http://localhost"},
             defaults={"look_back": "0 days"},
         )
-        (self.folder / "digest.toml").write_text(content, encoding="utf-8")
-        return {"DIGEST_SLACK_TOKEN": self.slack.token, "DIGEST_TEST_CLOCK": self.arxiv.clock_url}
 
-    def discard(self) -> None:
+    def close(self) -> None:
         """Throw the process away, without a word to anybody."""
         if self._site is not None:
             for transport in self._site._transports.values():
@@ -426,7 +411,7 @@ class Life:
 @contextmanager
 def living(
     folder: Path,
-    nursery: Nursery,
+    forked_processes: ForkedProcesses,
     database: str,
     admin: str = "",
     *,
@@ -438,22 +423,24 @@ def living(
 
     So many papers are known from its first look.
     """
-    store = open_store(database, create=True)
-    with store.begin() as conn:
+    with closing(open_store(database, create=True)) as store, store.begin() as conn:
         note_every_step(conn)
-    store.close()
-    with ExitStack() as stack:
-        arxiv = stack.enter_context(
-            DemoArxiv([], ManualClock(START), pace=3.0, page_size=page_size)
-        )
-        mail = stack.enter_context(MailSink())
-        slack = stack.enter_context(SlackReceiver(arxiv.clock, channels=["papers", "lab"]))
-        life = Life(folder, database, admin, arxiv, mail, slack, nursery, file)
-        stack.callback(life.discard)
+    arxiv = DemoArxiv([], ManualClock(START), pace=3.0, page_size=page_size)
+    slack = SlackReceiver(arxiv.clock, channels=["papers", "lab"])
+    with installed(
+        Life,
+        folder,
+        arxiv,
+        slack=slack,
+        database=database,
+        admin=admin,
+        forked_processes=forked_processes,
+        file=file,
+    ) as life:
         for _ in range(old):
             id_, now = life._take_id()
             life.publish(made_up(0, now - timedelta(days=3), id=id_))
-        life.run()
+        life.make_pass()
         yield life
 
 

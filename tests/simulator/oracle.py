@@ -12,10 +12,9 @@ import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any, NoReturn
-from zoneinfo import ZoneInfo
+from typing import Any
 
 from sqlalchemy import Connection, Row
 
@@ -23,11 +22,11 @@ from digest.model.announcements import StoredChange, announcement_moment
 from digest.store import backups, changes, overview
 from digest.store.dialect import unpack
 from tests.contract.store.test_outbox_invariants import ARROWS
-from tests.fakes.mail import ReceivedMail
+from tests.fakes.archive import DemoPaper
 from tests.simulator.life import CHANNELS, TEXTS, File, Life, Wish, ask
-from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from
+from tests.simulator.received import Received, fail
+from tests.simulator.turns import TurnBook, find_last_turn, find_seen_from, find_turn
 
-_PERIODS = {"daily": timedelta(days=1), "weekdays": timedelta(days=3), "mondays": timedelta(days=7)}
 _TEXTS_KEPT = timedelta(days=90)
 _MISSED_FOR = timedelta(days=7)
 _FEED_SPAN = timedelta(days=30)
@@ -38,22 +37,14 @@ _HELD_FOR = timedelta(days=7)
 _TRIED_WITHIN = timedelta(hours=6)
 """How long what Slack refuses is held, and how often it is tried again at least."""
 
-_ANNOUNCED_WITHIN = timedelta(days=5)
-"""From a Friday's late paper to Sunday's mailing and the next morning, with a day to spare."""
-
+_NOTHING: tuple[tuple[int, ...], ...] = ((), (), ())
+"""What enters, stays in and leaves a query that found nothing."""
 
 _COVERAGE_LINE = re.compile(
-    rb"<subtitle[^>]*>What arXiv announced on [^<]*</subtitle>\s*|What arXiv announced on [^:]*: [^.]*\. "
+    rb"<subtitle[^>]*>What arXiv announced on [^<]*</subtitle>\s*"
+    rb"|What arXiv announced on [^:]*: [^.]*\. "
 )
 """What a feed says of days that failed: it follows from checks alone."""
-
-
-class Broken(AssertionError):
-    """What must always be true is not; `rule` says which."""
-
-    def __init__(self, rule: str, detail: str) -> None:
-        super().__init__(f"{rule}: {detail}")
-        self.rule = rule
 
 
 @dataclass
@@ -69,9 +60,6 @@ class Watch:
     _steps: int = 0
     _run: int = 0
     _matched: int = 0
-    _mails: int = 0
-    _posts: int = 0
-    _copies: dict[str, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     _forgotten: set[str] = field(default_factory=set)
     _digest: int = 0
     _rows: dict[tuple[int, int], tuple[Any, ...]] = field(default_factory=dict)
@@ -82,6 +70,9 @@ class Watch:
     _cursor: datetime | None = None
     _refused: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     _given_up: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._received = Received(self.life)
 
     def look(self) -> None:
         """Look at everything, and raise `Broken` where something is not as it must always be."""
@@ -97,7 +88,7 @@ class Watch:
             self._note_overtaken()
             self._look_at_digests(conn)
             self._look_at_turns(conn)
-            self._look_at_messages(conn)
+            self._received.look(conn)
             self._look_at_refused(conn)
             self._look_at_feeds(conn)
         self._passes = len(self.life.passed)
@@ -116,8 +107,10 @@ class Watch:
             # comes.
             busy = ask(
                 conn,
-                "SELECT id, state, last_error FROM deliveries WHERE state NOT IN ('sent', 'suppressed') AND NOT"
-                " (state = 'held' AND destination LIKE 'mailto:%' AND EXISTS (SELECT 1 FROM attempts"
+                "SELECT id, state, last_error FROM deliveries"
+                " WHERE state NOT IN ('sent', 'suppressed')"
+                " AND NOT (state = 'held' AND destination LIKE 'mailto:%' AND EXISTS"
+                " (SELECT 1 FROM attempts"
                 " WHERE delivery_id = deliveries.id AND outcome = 'repeated'))"
                 " AND NOT (state = 'dead' AND refusal IN ('place', 'account'))",
             )
@@ -130,10 +123,14 @@ class Watch:
                     )
 
     def _look_at_steps(self, conn: Connection) -> None:
-        """States change along their arrows, no claim gets an older token, no attempt sends other bytes."""
+        """States change along their arrows.
+
+        No claim gets an older token, no attempt sends other bytes.
+        """
         taken = ask(
             conn,
-            "SELECT steps_taken.*, destination FROM steps_taken JOIN deliveries ON deliveries.id = delivery"
+            "SELECT steps_taken.*, destination FROM steps_taken"
+            " JOIN deliveries ON deliveries.id = delivery"
             " WHERE steps_taken.id > :last ORDER BY steps_taken.id",
             last=self._steps,
         )
@@ -164,11 +161,17 @@ class Watch:
             open_.discard(row.delivery)
         elif row.after == "held" and row.before not in ("unknown", "held"):
             open_.add(row.delivery)
-        elif row.after == "sending" and (older := [one for one in open_ if one < row.delivery]):
-            fail("a place that refused goes on in order", f"delivery {row.delivery} before {older}")
+        elif row.after == "sending":
+            older = [one for one in open_ if one < row.delivery]
+            if older:
+                detail = f"delivery {row.delivery} before {older}"
+                fail("a place that refused goes on in order", detail)
 
     def _look_at_refused(self, conn: Connection) -> None:
-        """What Slack refused is named by each pass, sent once that is mended, and given up after a week only."""
+        """What Slack refused is named by each pass, and sent once that is mended.
+
+        It is given up after a week only.
+        """
         held = ask(
             conn,
             "SELECT * FROM deliveries WHERE state = 'held' AND refusal IN ('place', 'account')",
@@ -177,19 +180,18 @@ class Watch:
             conn,
             "SELECT * FROM deliveries WHERE state = 'dead' AND refusal IN ('place', 'account')",
         )
-        for row in dead:
-            if (
-                row.id not in self._given_up
-                and read_moment(row.ended_at) - read_moment(row.held_at) < _HELD_FOR
-            ):
+        newly_dead = [row for row in dead if row.id not in self._given_up]
+        for row in newly_dead:
+            if read_moment(row.ended_at) - read_moment(row.held_at) < _HELD_FOR:
                 fail("nothing is given up before a week has passed", f"delivery {row.id}")
-        news = {row.destination for row in dead if row.id not in self._given_up}
+        news = {row.destination for row in newly_dead}
         self._given_up |= {row.id for row in dead}
         if not self._is_after_a_whole_pass:
             return
         if self.life.report is not None:
             named = {str(one.destination) for one in self.life.report.deliver.failures}
-            if not news <= named or not {row.id for row in held} <= {*self.life.report.held.ids}:
+            are_held_named = {row.id for row in held}.issubset(self.life.report.held.ids)
+            if not news <= named or not are_held_named:
                 fail("each pass names what is held and what was given up", f"{news} {held}")
         began, _ = self.life.passed[-1]
         for channel, place in CHANNELS.items():
@@ -201,7 +203,10 @@ class Watch:
                 fail("what is held is sent once its place is mended", f"{place}: {waits}")
 
     def _look_at_papers(self, conn: Connection) -> None:
-        """Each paper is stored once, nothing is missing behind the cursor, and what is new is called so."""
+        """Each paper is stored once, nothing is missing behind the cursor.
+
+        What is new is called so.
+        """
         rows = ask(conn, "SELECT arxiv_id, forgotten_at FROM papers")
         if len({row.arxiv_id for row in rows}) != len(rows):
             fail("a paper is stored once", f"{rows}")
@@ -215,57 +220,55 @@ class Watch:
             "SELECT arxiv_id, version, categories, abstract, is_withdrawn FROM papers"
             " JOIN versions ON versions.id = latest_version_id",
         )
-        stored = {
-            row.arxiv_id: (
-                row.version,
-                frozenset(row.categories.split()),
-                row.abstract,
-                bool(row.is_withdrawn),
-            )
-            for row in latest
-        }
-        packed = {
-            f"{row.month % 10_000:04}.{number:05}"
-            for row in ask(conn, "SELECT month, papers FROM forgotten")
-            for number, version in enumerate(row.papers[::4])
-            if version
-        }
+        stored = {}
+        for row in latest:
+            categories = frozenset(row.categories.split())
+            is_withdrawn = bool(row.is_withdrawn)
+            stored[row.arxiv_id] = (row.version, categories, row.abstract, is_withdrawn)
         forgotten = {row.arxiv_id for row in rows if row.forgotten_at is not None}
-        forgotten |= packed - {row.arxiv_id for row in rows}
+        forgotten |= _load_packed(conn) - {row.arxiv_id for row in rows}
         self._forgotten |= forgotten
         for id_, states in self.life.papers.items():
             # A check that begins at the very moment of an announcement may not have seen it.
             public = [n for n, state in enumerate(states) if reached and state.announced < reached]
             if id_ in forgotten:
-                if not public or self.life.clock.now() - states[public[-1]].announced < _TEXTS_KEPT:
-                    fail("texts are kept for their time", id_)
+                self._look_at_forgotten(id_, [states[n] for n in public])
                 continue
-            told = [
+            announced = [
                 (state.version, frozenset(state.categories), state.abstract, state.is_withdrawn)
                 for state in states
             ]
-            if public and stored.get(id_) not in told[public[-1] :]:
-                fail(
-                    "all that was announced up to the cursor is stored", f"{id_}: {stored.get(id_)}"
-                )
+            kept = stored.get(id_)
+            if public and kept not in announced[public[-1] :]:
+                fail("all that was announced up to the cursor is stored", f"{id_}: {kept}")
         self._look_at_kinds(conn)
+
+    def _look_at_forgotten(self, id_: str, public: list[DemoPaper]) -> None:
+        """The text of a paper is forgotten once its last public state is old enough."""
+        now = self.life.clock.now()
+        if not public or now - public[-1].announced < _TEXTS_KEPT:
+            fail("texts are kept for their time", id_)
 
     def _look_at_kinds(self, conn: Connection) -> None:
         firsts = ask(
             conn,
-            "SELECT arxiv_id, kind, version, is_bootstrap FROM changes JOIN papers ON papers.id = changes.paper_id"
-            " JOIN versions ON versions.id = changes.version_id JOIN poll_runs ON poll_runs.id = changes.run_id"
+            "SELECT arxiv_id, kind, version, is_bootstrap FROM changes"
+            " JOIN papers ON papers.id = changes.paper_id"
+            " JOIN versions ON versions.id = changes.version_id"
+            " JOIN poll_runs ON poll_runs.id = changes.run_id"
             " WHERE changes.id IN (SELECT min(id) FROM changes GROUP BY paper_id)",
         )
         for row in firsts:
-            is_news = (
-                not row.is_bootstrap and row.version == 1 and row.arxiv_id not in self._forgotten
-            )
+            is_first_version = row.version == 1 and not row.is_bootstrap
+            is_news = is_first_version and row.arxiv_id not in self._forgotten
             if (row.kind == "new") != is_news:
                 fail("what is met first at version 1 is new, however late", f"{row}")
 
     def _look_at_matching(self, conn: Connection) -> None:
-        """Each change is held once against every query in force, and each subscription gets what it asks for."""
+        """Each change is held once against every query in force.
+
+        Each subscription gets what it asks for.
+        """
         runs = ask(conn, "SELECT * FROM match_runs WHERE id > :last ORDER BY id", last=self._run)
         if not runs:
             return
@@ -286,11 +289,10 @@ class Watch:
             self._matched = run.to_change
             found = changes.load(conn, range(run.from_change + 1, run.to_change + 1))
             for change in found.values():
-                if (kinds := self._expect_kinds(change)) and str(change.kind) not in kinds:
-                    fail(
-                        "a change is called what it is",
-                        f"{change.paper.id}: {change.kind}, not {kinds}",
-                    )
+                kinds = self._expect_kinds(change)
+                if kinds and str(change.kind) not in kinds:
+                    detail = f"{change.paper.id}: {change.kind}, not {kinds}"
+                    fail("a change is called what it is", detail)
             recorded = ask(
                 conn, "SELECT * FROM query_matches WHERE match_run_id = :run", run=run.id
             )
@@ -298,22 +300,16 @@ class Watch:
                 row.revision_id: tuple(map(unpack, (row.new, row.changed, row.gone)))
                 for row in recorded
             }
-            expected = {
-                row.id: outcome
-                for row in revisions
-                if row.ended_at is None
-                if any(outcome := compare(TEXTS[row.text], found, row.active_from_change))
-            }
+            in_force = [row for row in revisions if row.ended_at is None]
+            expected = {}
+            for row in in_force:
+                outcome = compare(TEXTS[row.text], found, row.active_from_change)
+                if any(outcome):
+                    expected[row.id] = outcome
             if kept != expected:
-                fail(
-                    "every change is matched against every query in force",
-                    f"run {run.id}: {kept} {expected}",
-                )
-            by_name = {
-                row.name: expected.get(row.id, ((), (), ()))
-                for row in revisions
-                if row.ended_at is None
-            }
+                detail = f"run {run.id}: {kept} {expected}"
+                fail("every change is matched against every query in force", detail)
+            by_name = {row.name: expected.get(row.id, _NOTHING) for row in in_force}
             wishes = file.wishes | self._find_missing(conn, read_moment(run.matched_at), file)
             self._look_at_matches(conn, run.id, wishes, by_name, found)
 
@@ -337,8 +333,11 @@ class Watch:
         now = change.paper
         before = change.previous
         if before is None:
-            first = "withdrawn" if now.is_withdrawn else "replaced" if now.version > 1 else "new"
-            return set() if str(now.id) in self._forgotten else {first, "known"}
+            if str(now.id) in self._forgotten:
+                return set()
+            if now.is_withdrawn:
+                return {"withdrawn", "known"}
+            return {"replaced" if now.version > 1 else "new", "known"}
         if now.is_withdrawn and not before.is_withdrawn:
             return {"withdrawn"}
         if now.version > before.version:
@@ -370,18 +369,18 @@ class Watch:
     ) -> None:
         found = ask(
             conn,
-            "SELECT name, changes FROM matches JOIN subscriptions ON subscriptions.id = subscription_id"
+            "SELECT name, changes FROM matches"
+            " JOIN subscriptions ON subscriptions.id = subscription_id"
             " WHERE match_run_id = :run",
             run=run_id,
         )
         kept = {row.name: set(unpack(row.changes)) for row in found}
         wanted = {}
         for name, wish in wishes.items():
-            chosen = {
-                id_
-                for query in wish.follow
-                for id_ in choose(wish, outcomes.get(query, ((), (), ())), changes, self._forgotten)
-            }
+            chosen: set[int] = set()
+            for query in wish.follow:
+                outcome = outcomes.get(query, _NOTHING)
+                chosen |= choose(wish, outcome, changes, self._forgotten)
             if chosen:
                 wanted[name] = chosen
         if kept != wanted:
@@ -448,6 +447,8 @@ class Watch:
         told = Counter(entry["change"] for entry in content["entries"])
         found = changes.load(conn, change_ids)
         newest = {change.paper_key: id_ for id_, change in sorted(found.items())}
+        papers = frozenset(str(found[id_].paper.id) for id_ in newest.values())
+        self._received.papers_of[row.id] = papers
         if told != Counter(newest.values()):
             fail(
                 "a digest tells what was matched for it, once",
@@ -458,7 +459,8 @@ class Watch:
             out_by = announcement_moment(datetime.fromisoformat(coverage["announcement"]).date())
             firsts = ask(
                 conn,
-                "SELECT arxiv_id FROM papers JOIN changes ON changes.paper_id = papers.id WHERE found_at <= :at",
+                "SELECT arxiv_id FROM papers JOIN changes ON changes.paper_id = papers.id"
+                " WHERE found_at <= :at",
                 at=row.planned_at,
             )
             stored = {one.arxiv_id for one in firsts} | self._forgotten
@@ -563,63 +565,6 @@ class Watch:
             (place, name) not in self.life.left for place in wish.sent_to
         )
 
-    def _look_at_messages(self, conn: Connection) -> None:
-        """What is sent came, once, and alike where it came again; nothing to somebody who left."""
-        found = ask(
-            conn,
-            "SELECT deliveries.*, subscriptions.name AS subscription, digests.content FROM deliveries"
-            " JOIN digests ON digests.id = digest_id JOIN subscriptions ON subscriptions.id = subscription_id",
-        )
-        by_key = {row.idempotency_key: row for row in found}
-        mails = self.life.mail.mails
-        posts = self.life.slack.messages
-        for number, mail in enumerate(mails[self._mails :], start=self._mails):
-            key = str(mail.message["Message-ID"]).strip("<>").partition("@")[0]
-            row = self._find_delivery(by_key, key, f"mailto:{mail.recipients[0]}")
-            left = self.life.left.get((row.destination, row.subscription))
-            self._copies[key].append(mail.raw)
-            if left and number >= left.mails:
-                fail(
-                    "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
-                )
-            look_into(mail, row.content)
-        for number, post in enumerate(posts[self._posts :], start=self._posts):
-            row = self._find_delivery(by_key, post.client_msg_id, "slack:")
-            left = self.life.left.get((row.destination, row.subscription))
-            self._copies[post.client_msg_id].append(b"")
-            if left and number >= left.posts:
-                fail(
-                    "nothing is sent to somebody who left", f"{row.destination}, {row.subscription}"
-                )
-        self._mails = len(mails)
-        self._posts = len(posts)
-        self._count_copies(conn, found)
-
-    @staticmethod
-    def _find_delivery(by_key: dict[str, Any], key: str, destination: str) -> Any:  # noqa: ANN401 - a row
-        row = by_key.get(key)
-        if row is None or not row.destination.startswith(destination):
-            fail("every message is a delivery's", f"{key} to {destination}")
-        return row
-
-    def _count_copies(self, conn: Connection, found: list[Any]) -> None:
-        repeats = Counter(
-            row.delivery_id
-            for row in ask(conn, "SELECT delivery_id FROM attempts WHERE outcome = 'repeated'")
-        )
-        for row in found:
-            came = self._copies[row.idempotency_key]
-            if row.state == "sent" and not came:
-                fail("what is marked as sent has come", f"{row.destination}, {row.subscription}")
-            most = 1 if row.destination.startswith("slack:") else 1 + repeats[row.id]
-            if len(came) > most:
-                fail(
-                    "nothing comes twice that need not",
-                    f"{row.destination}: {len(came)}, at most {most}",
-                )
-            if len({*came}) > 1:
-                fail("a mail that comes again is the same", row.destination)
-
     def _look_at_feeds(self, conn: Connection) -> None:
         """A feed holds every paper matched for it once, and stays as it is while nothing changes."""
         if not self._is_after_a_whole_pass:
@@ -631,37 +576,53 @@ class Watch:
             " JOIN subscriptions ON subscriptions.id = subscription_id ORDER BY match_run_id",
         )
         for name, wish in file.wishes.items():
+            mine = [row for row in rows if row.name == name]
+            texts = tuple(file.queries[query] for query in wish.follow)
+            cause = (texts, [row.match_run_id for row in mine])
             for place in wish.to:
                 if place.startswith("file:"):
-                    path = self.life.folder / place.removeprefix("file:")
-                    mine = [row for row in rows if row.name == name]
-                    content = _COVERAGE_LINE.sub(b"", path.read_bytes())
-                    held = {*re.findall(r"/abs/(\d{4}\.\d{5})", content.decode())}
                     brought = self._date_papers(conn, mine)
-                    begins = max(brought.values(), default=began) - _FEED_SPAN
-                    wanted = {id_ for id_, at in brought.items() if at > begins + _LEEWAY}
-                    if (
-                        not wanted
-                        <= held
-                        <= {id_ for id_, at in brought.items() if at > begins - _LEEWAY}
-                    ):
-                        fail("a feed holds what was matched", f"{place}: {held}, not {wanted}")
-                    texts = tuple(file.queries[query] for query in wish.follow)
-                    cause = (texts, [row.match_run_id for row in mine])
-                    before = self._feeds.get(place)
-                    if before is not None and before[0] == cause and before[1] != content:
-                        fail("a feed stays as it is while nothing changes", place)
-                    self._feeds[place] = (cause, content)
+                    self._look_at_feed(place, brought, began, cause)
+
+    def _look_at_feed(
+        self, place: str, brought: dict[str, datetime], began: datetime, cause: object
+    ) -> None:
+        """Look at one feed; `brought` is when each of its papers was matched, `cause` all it follows from."""
+        path = self.life.folder / place.removeprefix("file:")
+        content = _COVERAGE_LINE.sub(b"", path.read_bytes())
+        held = {*re.findall(r"/abs/(\d{4}\.\d{5})", content.decode())}
+        begins = max(brought.values(), default=began) - _FEED_SPAN
+        wanted = {id_ for id_, at in brought.items() if at > begins + _LEEWAY}
+        allowed = {id_ for id_, at in brought.items() if at > begins - _LEEWAY}
+        if not wanted <= held <= allowed:
+            fail("a feed holds what was matched", f"{place}: {held}, not {wanted}")
+        before = self._feeds.get(place)
+        if before is not None and before[0] == cause and before[1] != content:
+            fail("a feed stays as it is while nothing changes", place)
+        self._feeds[place] = (cause, content)
 
     @staticmethod
     def _date_papers(conn: Connection, rows: list[Any]) -> dict[str, datetime]:
         """Return when each matched paper last changed in a way that is told, by its id."""
-        found = changes.load(conn, {id_ for row in rows for id_ in unpack(row.changes)})
+        matched: set[int] = set()
+        for row in rows:
+            matched.update(unpack(row.changes))
+        found = changes.load(conn, matched)
         dated: dict[str, datetime] = {}
         for row in rows:
             for id_ in unpack(row.changes):
                 dated[str(found[id_].paper.id)] = read_moment(row.matched_at)
         return dated
+
+
+def _load_packed(conn: Connection) -> set[str]:
+    """Return the ids of the papers that are forgotten but for a byte each."""
+    packed = set()
+    for row in ask(conn, "SELECT month, papers FROM forgotten"):
+        for number, version in enumerate(row.papers[::4]):
+            if version:
+                packed.add(f"{row.month % 10_000:04}.{number:05}")
+    return packed
 
 
 def compare(
@@ -670,13 +631,19 @@ def compare(
     begin: int,
 ) -> tuple[tuple[int, ...], ...]:
     """Say what enters, stays in and leaves a query."""
-    outcome: tuple[list[int], list[int], list[int]] = ([], [], [])
+    enters: list[int] = []
+    stays: list[int] = []
+    leaves: list[int] = []
     for id_, change in sorted(changes.items()):
         is_in = matches(change.paper)
         was_in = change.previous is not None and matches(change.previous)
-        if id_ > begin and (is_in or was_in):
-            outcome[0 if not was_in else 1 if is_in else 2].append(id_)
-    return tuple(map(tuple, outcome))
+        if id_ <= begin:
+            continue
+        if is_in:
+            (stays if was_in else enters).append(id_)
+        elif was_in:
+            leaves.append(id_)
+    return tuple(enters), tuple(stays), tuple(leaves)
 
 
 def choose(
@@ -692,51 +659,18 @@ def choose(
     new, changed, gone = outcome
     chosen = set()
     for id_ in new:
-        kind = "cross-listed" if changes[id_].kind == "edited" else str(changes[id_].kind)
-        is_met_first = changes[id_].previous is None and str(changes[id_].paper.id) not in forgotten
+        change = changes[id_]
+        kind = "cross-listed" if change.kind == "edited" else str(change.kind)
+        is_met_first = change.previous is None and str(change.paper.id) not in forgotten
         if kind in wish.kinds or (kind == "replaced" and is_met_first and "new" in wish.kinds):
             chosen.add(id_)
-    chosen |= {
-        id_ for id_ in changed if changes[id_].kind in {"replaced", "withdrawn"} & {*wish.kinds}
-    }
-    chosen |= {id_ for id_ in gone if changes[id_].kind in {"withdrawn"} & {*wish.kinds}}
+    of_changed = {"replaced", "withdrawn"}.intersection(wish.kinds)
+    of_gone = {"withdrawn"}.intersection(wish.kinds)
+    chosen |= {id_ for id_ in changed if changes[id_].kind in of_changed}
+    chosen |= {id_ for id_ in gone if changes[id_].kind in of_gone}
     return chosen
-
-
-def find_turn(when: str, now: datetime, disturbed: datetime | None) -> datetime | None:
-    """Return the last turn that has come by now; None where the wish is too young for one."""
-    if when == "at once":
-        return now if disturbed != now else None
-    if when == "on announcement":
-        turn = now - _ANNOUNCED_WITHIN
-        period = _ANNOUNCED_WITHIN
-    else:
-        days, _, at, zone = when.split()
-        period = _PERIODS[days]
-        allowed = {"daily": range(7), "weekdays": range(5), "mondays": range(1)}[days]
-        day = now.astimezone(ZoneInfo(zone)).date()
-        hour, minute = map(int, at.split(":"))
-        while True:
-            turn = datetime.combine(day, time(hour, minute), ZoneInfo(zone)).astimezone(UTC)
-            if day.weekday() in allowed and turn <= now:
-                break
-            day -= timedelta(days=1)
-    return turn if disturbed is None or turn - disturbed > period else None
-
-
-def look_into(mail: ReceivedMail, content: str) -> None:
-    part = mail.message.get_body(("plain",))
-    assert part is not None
-    shown = {*re.findall(r"arxiv\.org/abs/(\d{4}\.\d{5})", part.get_content())}
-    entries = len(json.loads(content)["entries"])
-    if len(shown) != entries:
-        fail("a mail shows its digest's papers", f"{shown}, not {entries}")
 
 
 def read_moment(value: Any) -> datetime:  # noqa: ANN401 - text on SQLite
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def fail(rule: str, detail: str) -> NoReturn:
-    raise Broken(rule, detail)

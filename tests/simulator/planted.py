@@ -353,7 +353,7 @@ FAULTS = {
     ),
     "resend-sent": Fault(
         "the last deliveries are sent again at each start",
-        ("doubled in Slack",),
+        ("doubled: slack",),
         _resend_sent,
         restarts=2,
     ),

@@ -20,6 +20,14 @@ from digest.model.announcements import announcement_moment, latest_announcement,
 
 _DAY = timedelta(days=1)
 _VISIBLE_AFTER = timedelta(hours=2, minutes=30)
+_PERIODS = {
+    "daily": timedelta(days=1),
+    "weekdays": timedelta(days=3),
+    "mondays": timedelta(days=7),
+}
+_ANNOUNCED_WITHIN = timedelta(days=5)
+"""From a Friday's late paper to Sunday's mailing and the next morning, with a day to spare."""
+
 _DAYS = {"daily": range(7), "weekdays": range(5), "mondays": range(1)}
 
 
@@ -32,6 +40,31 @@ class Turn:
     closes_at: datetime
 
 
+def find_turn(when: str, now: datetime, disturbed: datetime | None) -> datetime | None:
+    """Return the last turn that has come by now; None where the wish is too young for one."""
+    if when == "at once":
+        return now if disturbed != now else None
+    if when == "on announcement":
+        turn = now - _ANNOUNCED_WITHIN
+        period = _ANNOUNCED_WITHIN
+    else:
+        turn = find_clock_turn(when, now)
+        period = _PERIODS[when.split(maxsplit=1)[0]]
+    return turn if disturbed is None or turn - disturbed > period else None
+
+
+def find_clock_turn(when: str, now: datetime) -> datetime:
+    """Return the last moment (UTC) of a cadence by the clock that has come by now."""
+    days, _, at, zone = when.split()
+    hour, minute = map(int, at.split(":"))
+    day = now.astimezone(ZoneInfo(zone)).date()
+    while True:
+        due_at = datetime.combine(day, time(hour, minute), ZoneInfo(zone)).astimezone(UTC)
+        if day.weekday() in _DAYS[days] and due_at <= now:
+            return due_at
+        day -= _DAY
+
+
 def find_last_turn(when: str, now: datetime) -> Turn | None:
     """Return the last turn that has come; None for `at once`, which has none."""
     if when == "at once":
@@ -40,14 +73,9 @@ def find_last_turn(when: str, now: datetime) -> Turn | None:
         day = latest_announcement(now)
         due_at = announcement_moment(day)
         return Turn(due_at, f"mailing:{day}", announcement_moment(next_announcement(due_at)))
-    days, _, at, zone = when.split()
-    hour, minute = map(int, at.split(":"))
-    day = now.astimezone(ZoneInfo(zone)).date()
-    while True:
-        due_at = datetime.combine(day, time(hour, minute), ZoneInfo(zone)).astimezone(UTC)
-        if day.weekday() in _DAYS[days] and due_at <= now:
-            break
-        day -= _DAY
+    days, _, _, zone = when.split()
+    due_at = find_clock_turn(when, now)
+    day = due_at.astimezone(ZoneInfo(zone)).date()
     year, week, _ = day.isocalendar()
     name = f"{year}-W{week:02d}" if days == "mondays" else day.isoformat()
     return Turn(due_at, name, announcement_moment(next_announcement(due_at)))

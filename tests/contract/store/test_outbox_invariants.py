@@ -84,7 +84,7 @@ ENDS = (
 REFUSED = {"held": None, "place": Refusal.PLACE, "account": Refusal.ACCOUNT}
 
 
-class Life:
+class WatchedOutbox:
     """An outbox, the claims that workers believe they hold, and what all its rows were a moment ago."""
 
     def __init__(self, store: Store) -> None:
@@ -272,9 +272,9 @@ def test_the_outbox_holds_its_invariants_under_any_sequence_of_events(
 ) -> None:
     store = emptied_sqlite()
     store_digest(store, MAIL, SLACK, *OTHERS, parts=2)
-    life = Life(store)
+    outbox = WatchedOutbox(store)
     for event, number in events:
-        life.happen(event, number)
-        life.check()
+        outbox.happen(event, number)
+        outbox.check()
     with store.read() as conn:
         assert {one.name for one in backups.load_violations(conn)} <= {MATCHED_LATE}

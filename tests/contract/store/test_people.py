@@ -92,7 +92,7 @@ TEAM: dict[str, object] = {
 OTHER: dict[str, object] = {"name": "other", "follow": "perf", "to": "mailto:ada@example.org"}
 
 
-class Office:
+class SignupInstallation:
     """An installation where anybody may subscribe; nothing is sent."""
 
     site: Site | None = None
@@ -211,13 +211,13 @@ class Office:
 
 
 @pytest.fixture
-def office(url: str, tmp_path: Path) -> Iterator[Office]:
-    office = Office(tmp_path, url)
-    yield office
-    with office.store.read() as conn:
+def installation(url: str, tmp_path: Path) -> Iterator[SignupInstallation]:
+    installation = SignupInstallation(tmp_path, url)
+    yield installation
+    with installation.store.read() as conn:
         assert backups.load_violations(conn) == []
-    assert office.site is not None
-    office.site.close()
+    assert installation.site is not None
+    installation.site.close()
 
 
 MOMENTS = st.lists(st.integers(0, 70 * 24 * 60), min_size=1, max_size=60).map(sorted)
@@ -249,29 +249,29 @@ def test_no_address_ever_gets_more_letters_than_the_limits_say(
 
 
 def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end(
-    office: Office,
+    installation: SignupInstallation,
 ) -> None:
-    office.clock.set(NOW.replace(minute=59))
-    assert [office.ask(of="a") for _ in range(REQUESTS_OF_NETWORK.most)] == [
+    installation.clock.set(NOW.replace(minute=59))
+    assert [installation.ask(of="a") for _ in range(REQUESTS_OF_NETWORK.most)] == [
         None
     ] * REQUESTS_OF_NETWORK.most
     free_at = NOW.replace(hour=11, minute=0)
-    assert office.ask(of="a") == free_at
-    office.open(TEAM)
-    office.clock.set(NOW.replace(hour=10, minute=1))
-    assert office.ask(of="a") == free_at
-    with office.store.begin() as conn:
+    assert installation.ask(of="a") == free_at
+    installation.open(TEAM)
+    installation.clock.set(NOW.replace(hour=10, minute=1))
+    assert installation.ask(of="a") == free_at
+    with installation.store.begin() as conn:
         for _ in range(REQUESTS.most - REQUESTS_OF_NETWORK.most - 1):
-            count_request(conn, "all", office.now)
-    assert office.ask(of="b") is None
-    office.clock.set(free_at - timedelta(seconds=1))
-    assert office.ask(of="b") == free_at
-    with office.store.read() as conn:
-        assert is_refusing(conn, office.now)
-        assert not is_refusing(conn, office.now + 2 * HOUR)
-    office.clock.set(free_at)
-    assert office.ask(of="a") is None
-    assert "a" not in {row[0] for row in json.loads(office.dump())["request_counts"]}, (
+            count_request(conn, "all", installation.now)
+    assert installation.ask(of="b") is None
+    installation.clock.set(free_at - timedelta(seconds=1))
+    assert installation.ask(of="b") == free_at
+    with installation.store.read() as conn:
+        assert is_refusing(conn, installation.now)
+        assert not is_refusing(conn, installation.now + 2 * HOUR)
+    installation.clock.set(free_at)
+    assert installation.ask(of="a") is None
+    assert "a" not in {row[0] for row in json.loads(installation.dump())["request_counts"]}, (
         "a network is known by a hash"
     )
 
@@ -281,22 +281,24 @@ def in_threads(number: int, step: Callable[[], Any]) -> list[Any]:
     return do_together(range(number), lambda _: step())
 
 
-def test_requests_at_once_pass_no_limit(office: Office) -> None:
-    found = in_threads(8, lambda: [office.ask(of="a") for _ in range(4)])
+def test_requests_at_once_pass_no_limit(installation: SignupInstallation) -> None:
+    found = in_threads(8, lambda: [installation.ask(of="a") for _ in range(4)])
     assert sorted(len(one) for one in found) == [4] * 8
     assert [free_at for one in found for free_at in one].count(None) == REQUESTS_OF_NETWORK.most
 
 
-def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(office: Office) -> None:
+def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(
+    installation: SignupInstallation,
+) -> None:
     for number in range(10):
-        office.ask(of=str(number))
-    assert [office.queue(), office.queue(), office.count_letters()] == [3, 0, 3]
+        installation.ask(of=str(number))
+    assert [installation.queue(), installation.queue(), installation.count_letters()] == [3, 0, 3]
     for _ in range(2):
-        office.clock.sleep(25 * 3600)
+        installation.clock.sleep(25 * 3600)
         for number in range(5):
-            office.ask(of=str(number))
-        office.queue()
-    assert office.count_letters() == 6
+            installation.ask(of=str(number))
+        installation.queue()
+    assert installation.count_letters() == 6
 
 
 @pytest.mark.parametrize(
@@ -312,52 +314,56 @@ def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(office: Of
         ],
     ],
 )
-def test_however_a_mailbox_is_spelled_it_is_the_same(office: Office, spellings: list[str]) -> None:
+def test_however_a_mailbox_is_spelled_it_is_the_same(
+    installation: SignupInstallation, spellings: list[str]
+) -> None:
     for address in spellings:
-        office.ask(to=address)
-    assert [office.queue(), office.count_letters()] == [3, 3]
-    assert len(office.links(spellings[1])) == 1, "stored as written"
+        installation.ask(to=address)
+    assert [installation.queue(), installation.count_letters()] == [3, 3]
+    assert len(installation.links(spellings[1])) == 1, "stored as written"
     for address in ("r.est@example.org", "re.st@example.org"):  # dots count elsewhere
-        office.ask(to=address)
-    assert office.queue() == 2
+        installation.ask(to=address)
+    assert installation.queue() == 2
 
 
 @pytest.mark.parametrize(
     ("narrow", "other"), [("10.1.{}.0/24", "10.2.0.0/24"), ("2001:db8:{}::/48", "2001:db9::/48")]
 )
 def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobody_who_is_known(
-    office: Office, narrow: str, other: str
+    installation: SignupInstallation, narrow: str, other: str
 ) -> None:
-    office.subscribe()
-    given = [office.ask(of=narrow.format(number)) for number in range(REQUESTS.most)]
+    installation.subscribe()
+    given = [installation.ask(of=narrow.format(number)) for number in range(REQUESTS.most)]
     assert given.count(None) == REQUESTS_WIDE.most
-    assert office.ask(of=other) is None
-    with office.store.begin() as conn:
+    assert installation.ask(of=other) is None
+    with installation.store.begin() as conn:
         for _ in range(REQUESTS.most):
-            count_request(conn, "all", office.now)
-    assert office.ask(of=other) is not None
-    assert office.ask(SignupRequest(), RequestKind.LINK, of=other) is None
+            count_request(conn, "all", installation.now)
+    assert installation.ask(of=other) is not None
+    assert installation.ask(SignupRequest(), RequestKind.LINK, of=other) is None
 
 
-def test_who_has_nothing_gets_no_link_and_both_are_the_same_row(office: Office) -> None:
-    office.subscribe()
+def test_who_has_nothing_gets_no_link_and_both_are_the_same_row(
+    installation: SignupInstallation,
+) -> None:
+    installation.subscribe()
     for address in (ADA, "nobody@example.org"):
-        office.ask(SignupRequest(), RequestKind.LINK, to=address)
-    with office.store.read() as conn:
+        installation.ask(SignupRequest(), RequestKind.LINK, to=address)
+    with installation.store.read() as conn:
         rows = conn.execute(select(signups.c.kind, signups.c.choices, signups.c.token)).all()
     assert len(set(rows)) == 1
-    assert [office.queue(), office.count_letters()] == [1, 2]
+    assert [installation.queue(), installation.count_letters()] == [1, 2]
 
 
 @pytest.mark.parametrize("is_erased", [True, False])
 def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
-    office: Office,
+    installation: SignupInstallation,
     is_erased: bool,  # noqa: FBT001 - pytest's
 ) -> None:
-    office.ask()
-    office.queue()
-    (link,) = office.links()
-    with office.store.begin() as conn:
+    installation.ask()
+    installation.queue()
+    (link,) = installation.links()
+    with installation.store.begin() as conn:
         stored = export_records(conn, ADA)
         assert stored is not None
         assert {table for table, rows in stored["stored"].items() if rows} == {
@@ -365,53 +371,57 @@ def test_of_what_nobody_confirmed_nothing_is_left_after_48_hours_or_once_erased(
             "deliveries",
         }
         if is_erased:
-            erase_person(conn, office.config, ADA, at=office.now)
-        office.clock.sleep(48 * 3600 - 1)
-        assert delete_expired_signups(conn, office.now) == 0
-        office.clock.sleep(1)
-        assert delete_expired_signups(conn, office.now) == (not is_erased)
-    assert office.press(link) is None
-    assert ADA not in office.dump()
+            erase_person(conn, installation.config, ADA, at=installation.now)
+        installation.clock.sleep(48 * 3600 - 1)
+        assert delete_expired_signups(conn, installation.now) == 0
+        installation.clock.sleep(1)
+        assert delete_expired_signups(conn, installation.now) == (not is_erased)
+    assert installation.press(link) is None
+    assert ADA not in installation.dump()
 
 
 @pytest.mark.parametrize("ask", [RequestKind.LINK, RequestKind.FRESH, RequestKind.SUBSCRIBE])
 def test_a_request_is_gone_after_48_hours_though_its_letter_was_late(
-    office: Office, ask: RequestKind
+    installation: SignupInstallation, ask: RequestKind
 ) -> None:
-    office.subscribe()
-    asked_at = office.now
+    installation.subscribe()
+    asked_at = installation.now
     for late, made in ((48 * HOUR, 0), (48 * HOUR - timedelta(minutes=1), 1)):
-        office.clock.set(asked_at)
-        office.ask(SignupRequest(), ask)
-        office.clock.set(asked_at + late)
-        assert office.queue() == made
-        with office.store.begin() as conn:
+        installation.clock.set(asked_at)
+        installation.ask(SignupRequest(), ask)
+        installation.clock.set(asked_at + late)
+        assert installation.queue() == made
+        with installation.store.begin() as conn:
             delete_expired_signups(conn, asked_at + 48 * HOUR)
-        assert office.links() == []
+        assert installation.links() == []
 
 
 def test_a_link_subscribes_nobody_once_the_operator_admits_the_address_no_more(
-    office: Office,
+    installation: SignupInstallation,
 ) -> None:
-    office.ask()
-    office.queue()
-    office.config = replace(office.config, web=replace(office.config.web, signup=Signup()))
+    installation.ask()
+    installation.queue()
+    installation.config = replace(
+        installation.config, web=replace(installation.config.web, signup=Signup())
+    )
     with pytest.raises(UsageError, match="may no longer subscribe"):
-        office.press(office.links()[0])
-    assert office.readers("team") == [["team@example.org"]]
-    with office.store.read() as conn:
+        installation.press(installation.links()[0])
+    assert installation.readers("team") == [["team@example.org"]]
+    with installation.store.read() as conn:
         assert load_preferences(conn, ADA) is None
 
 
-def test_a_link_opens_no_later_request_though_its_number_came_again(office: Office) -> None:
+def test_a_link_opens_no_later_request_though_its_number_came_again(
+    installation: SignupInstallation,
+) -> None:
     links = []
     for address in (ADA, "bo@example.org"):
-        office.ask(to=address)
-        office.queue()
-        with office.store.begin() as conn:
+        installation.ask(to=address)
+        installation.queue()
+        with installation.store.begin() as conn:
             links.append(conn.execute(select(signups.c.token)).scalar_one())
             conn.execute(delete(signups))
-            if office.store.dialect == "sqlite":
+            if installation.store.dialect == "sqlite":
                 conn.exec_driver_sql(
                     "DELETE FROM sqlite_sequence"
                 )  # as after a backup was restored
@@ -419,57 +429,68 @@ def test_a_link_opens_no_later_request_though_its_number_came_again(office: Offi
 
 
 def test_two_presses_at_once_make_one_subscription_and_two_requests_both_count(
-    office: Office,
+    installation: SignupInstallation,
 ) -> None:
-    office.ask()
-    office.queue()
-    (link,) = office.links()
-    found = in_threads(4, lambda: office.press(link))
+    installation.ask()
+    installation.queue()
+    (link,) = installation.links()
+    found = in_threads(4, lambda: installation.press(link))
     assert sorted(isinstance(one, Preferences) for one in found) == [False, False, False, True]
     assert found.count(None) == 3
-    with office.store.read() as conn:
+    with installation.store.read() as conn:
         owned = select(subscriptions).where(subscriptions.c.subscriber_id.is_not(None))
         assert len(conn.execute(owned).all()) == 1
     for text in ("cat:cs.DC", "cat:cs.OS"):
-        office.ask(SignupRequest().add_query(text))
-    office.queue()
-    links = office.links()
-    assert None not in in_threads(2, lambda: office.press(links.pop()))
-    texts = sorted(query.text for query in office.load().choices.queries)
+        installation.ask(SignupRequest().add_query(text))
+    installation.queue()
+    links = installation.links()
+    assert None not in in_threads(2, lambda: installation.press(links.pop()))
+    texts = sorted(query.text for query in installation.load().choices.queries)
     assert texts == ["cat:cs.DC", "cat:cs.OS", "cat:cs.PF", "tail latency"]
 
 
-def test_one_click_is_taken_while_the_same_person_saves(office: Office) -> None:
-    office.subscribe()
-    name = office.load().memberships[0].name
+def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInstallation) -> None:
+    installation.subscribe()
+    name = installation.load().memberships[0].name
     numbers = itertools.count()
 
     def change() -> None:
         number = next(numbers)
-        with office.store.begin() as conn:
+        with installation.store.begin() as conn:
             if number % 2:
                 subscribers.save_unsubscription(
-                    conn, f"mailto:{ADA}", name, how="one-click", at=office.now
+                    conn, f"mailto:{ADA}", name, how="one-click", at=installation.now
                 )
             else:
                 found = load_preferences(conn, ADA)
                 assert found is not None
-                save_query(conn, office.config, found, "", f"ti:word{number % 6}", at=office.now)
+                save_query(
+                    conn,
+                    installation.config,
+                    found,
+                    "",
+                    f"ti:word{number % 6}",
+                    at=installation.now,
+                )
 
     for _ in range(3):
         assert in_threads(6, change) == [None] * 6
-        with office.store.begin() as conn:
-            subscribers.save_resubscription(conn, f"mailto:{ADA}", name, how="page", at=office.now)
+        with installation.store.begin() as conn:
+            subscribers.save_resubscription(
+                conn, f"mailto:{ADA}", name, how="page", at=installation.now
+            )
 
 
-def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Office) -> None:
-    office.subscribe()
+def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(
+    installation: SignupInstallation,
+) -> None:
+    installation.subscribe()
     more = (
         SignupRequest(cadence="on announcement", has_feed=True)
         .add_query("tail  latency")
         .add_query("cat:cs.DC")
     )
-    found = office.subscribe(more)
+    found = installation.subscribe(more)
     assert [query.text for query in found.choices.queries] == [
         "tail latency",
         "cat:cs.PF",
@@ -479,43 +500,49 @@ def test_more_is_added_to_what_somebody_has_up_to_ten_and_times_stay(office: Off
     many = SignupRequest()
     for number in range(MOST_QUERIES):
         many = many.add_query(f"word{number}")
-    office.ask(many)
-    office.queue()
+    installation.ask(many)
+    installation.queue()
     with pytest.raises(UsageError, match="nobody may have more"):
-        office.press(office.links()[0])
-    assert (office.load(), len(office.links())) == (found, 1), (
+        installation.press(installation.links()[0])
+    assert (installation.load(), len(installation.links())) == (found, 1), (
         "nothing is lost, and the link still works"
     )
 
 
 @pytest.mark.parametrize("which", ["own", "everything"])
-def test_an_undone_leave_brings_back_the_next_turn(office: Office, which: str) -> None:
-    office.subscribe()
-    own = office.load().memberships[0]
-    turn = office.load().dues[own.id].next_due_at
+def test_an_undone_leave_brings_back_the_next_turn(
+    installation: SignupInstallation, which: str
+) -> None:
+    installation.subscribe()
+    own = installation.load().memberships[0]
+    turn = installation.load().dues[own.id].next_due_at
     assert turn is not None
-    with office.store.begin() as conn:
+    with installation.store.begin() as conn:
         left = EVERYTHING if which == "everything" else own.name
-        subscribers.save_unsubscription(conn, f"mailto:{ADA}", left, how="page", at=office.now)
-    assert office.load().dues[own.id].next_due_at is None
-    with office.store.begin() as conn:
-        undo_unsubscription(conn, office.load(), own.name, at=office.now)
-    assert office.load().dues[own.id].next_due_at == turn
-
-
-def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) -> None:
-    office.open(TEAM, OTHER)
-    own = office.subscribe(replace(QUERIES, joins=("team",)))
-    name = own.memberships[0].name
-    with office.store.begin() as conn:
         subscribers.save_unsubscription(
-            conn, f"mailto:{ADA}", EVERYTHING, how="page", at=office.now
+            conn, f"mailto:{ADA}", left, how="page", at=installation.now
         )
-    assert office.readers(name, "team", "other") == [[], ["team@example.org"], []]
-    found = office.subscribe(SignupRequest(joins=("team",)))
+    assert installation.load().dues[own.id].next_due_at is None
+    with installation.store.begin() as conn:
+        undo_unsubscription(conn, installation.load(), own.name, at=installation.now)
+    assert installation.load().dues[own.id].next_due_at == turn
+
+
+def test_who_left_everything_gets_back_only_what_they_ask_for(
+    installation: SignupInstallation,
+) -> None:
+    installation.open(TEAM, OTHER)
+    own = installation.subscribe(replace(QUERIES, joins=("team",)))
+    name = own.memberships[0].name
+    with installation.store.begin() as conn:
+        subscribers.save_unsubscription(
+            conn, f"mailto:{ADA}", EVERYTHING, how="page", at=installation.now
+        )
+    assert installation.readers(name, "team", "other") == [[], ["team@example.org"], []]
+    found = installation.subscribe(SignupRequest(joins=("team",)))
     assert [one.name for one in found.memberships if one.unsubscribed_at is None] == ["team"]
-    office.clock.sleep(DAY.total_seconds())
-    found = office.subscribe(
+    installation.clock.sleep(DAY.total_seconds())
+    found = installation.subscribe(
         SignupRequest(cadence="mondays at 09:00 Europe/Berlin")
         .add_query("cat:cs.PF")
         .add_query("gpu")
@@ -526,44 +553,50 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(office: Office) ->
         ("gpu", True),
     ]
     assert found.choices.cadence == "mondays at 09:00 Europe/Berlin", "what was left begins anew"
-    office.open(TEAM, OTHER)
-    assert office.readers(name, "other") == [[ADA], []]
+    installation.open(TEAM, OTHER)
+    assert installation.readers(name, "other") == [[ADA], []]
 
 
-def test_what_was_joined_stays_through_edits_of_the_file_and_ends_with_it(office: Office) -> None:
-    office.subscribe(SignupRequest(joins=("team",)))
-    assert office.readers("team") == [["team@example.org", ADA]]
-    office.open({**TEAM, "to": "mailto:others@example.org", "joinable": False})
-    assert office.readers("team") == [["others@example.org", ADA]]
-    office.open()
-    assert office.readers("team") == [[]]
-    office.open(TEAM)
-    assert office.readers("team") == [["team@example.org", ADA]]
+def test_what_was_joined_stays_through_edits_of_the_file_and_ends_with_it(
+    installation: SignupInstallation,
+) -> None:
+    installation.subscribe(SignupRequest(joins=("team",)))
+    assert installation.readers("team") == [["team@example.org", ADA]]
+    installation.open({**TEAM, "to": "mailto:others@example.org", "joinable": False})
+    assert installation.readers("team") == [["others@example.org", ADA]]
+    installation.open()
+    assert installation.readers("team") == [[]]
+    installation.open(TEAM)
+    assert installation.readers("team") == [["team@example.org", ADA]]
 
 
-def test_what_is_not_offered_any_more_is_left_out_and_alone_refused(office: Office) -> None:
+def test_what_is_not_offered_any_more_is_left_out_and_alone_refused(
+    installation: SignupInstallation,
+) -> None:
     for wish in (SignupRequest(joins=("team",)), replace(QUERIES, joins=("team",))):
-        office.ask(wish)
-    office.queue()
-    office.open({**TEAM, "joinable": False})
-    alone, both = office.links()
+        installation.ask(wish)
+    installation.queue()
+    installation.open({**TEAM, "joinable": False})
+    alone, both = installation.links()
     with pytest.raises(UnknownName, match="not offered any more"):
-        office.press(alone)
-    found = office.press(both)
+        installation.press(alone)
+    found = installation.press(both)
     assert found is not None
     assert [len(found.choices.queries), found.choices.joins] == [2, ()]
 
 
 @pytest.mark.parametrize("files", [(TEAM,), (TEAM, OTHER)])
 def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_names(
-    office: Office, files: tuple[dict[str, object], ...]
+    installation: SignupInstallation, files: tuple[dict[str, object], ...]
 ) -> None:
-    office.open(*files)
-    first = office.subscribe(replace(QUERIES, joins=("team",), has_feed=True)).memberships[0].name
-    office.ask()
-    office.queue()
-    office.like()
-    with office.store.begin() as conn:
+    installation.open(*files)
+    first = (
+        installation.subscribe(replace(QUERIES, joins=("team",), has_feed=True)).memberships[0].name
+    )
+    installation.ask()
+    installation.queue()
+    installation.like()
+    with installation.store.begin() as conn:
         stored = export_records(conn, ADA)
         assert stored is not None
         filled = {table for table, rows in stored["stored"].items() if rows}
@@ -573,31 +606,35 @@ def test_of_whom_is_erased_nothing_is_left_but_that_they_left_what_the_file_name
             *(["Liked in Other"] if OTHER in files else []),
             "Liked in Your papers",
         ]
-        assert erase_person(conn, office.config, ADA, at=office.now) is (OTHER in files)
-    assert office.dump().count(ADA) == (2 if OTHER in files else 0), (
+        assert erase_person(conn, installation.config, ADA, at=installation.now) is (OTHER in files)
+    assert installation.dump().count(ADA) == (2 if OTHER in files else 0), (
         "a place of the file's, and that it was left"
     )
-    assert office.list_liked() == ["Liked in Team"], "what the operator likes for a list stays"
-    office.open(*files)
-    assert office.readers("other") == [[]]
-    with office.store.begin() as conn, pytest.raises(UnknownName):
-        erase_person(conn, office.config, "nobody@example.org", at=office.now)
-    office.clock.sleep(1)
-    assert office.subscribe(to="bo@example.org").memberships[0].name != first, (
+    assert installation.list_liked() == ["Liked in Team"], (
+        "what the operator likes for a list stays"
+    )
+    installation.open(*files)
+    assert installation.readers("other") == [[]]
+    with installation.store.begin() as conn, pytest.raises(UnknownName):
+        erase_person(conn, installation.config, "nobody@example.org", at=installation.now)
+    installation.clock.sleep(1)
+    assert installation.subscribe(to="bo@example.org").memberships[0].name != first, (
         "no link of theirs opens another's"
     )
 
 
-def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(office: Office) -> None:
+def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(
+    installation: SignupInstallation,
+) -> None:
     alone: dict[str, object] = {"name": "own", "follow": "perf", "to": f"mailto:{ADA}"}
-    office.open(alone)
-    office.like()
+    installation.open(alone)
+    installation.like()
 
     def counts(**changed: object) -> bool:
-        office.open(alone | changed)
-        with office.store.read() as conn:
+        installation.open(alone | changed)
+        with installation.store.read() as conn:
             (due,) = load_subscriptions(conn, names=["own"])
-            return Interests(office.config).find(conn, due) is not None
+            return Interests(installation.config).find(conn, due) is not None
 
     bo = "mailto:bo@example.org"
     assert [counts(), counts(to=[f"mailto:{ADA}", "file:out/"])] == [True, True]
@@ -610,25 +647,25 @@ def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(office:
 
 
 def test_a_persons_digests_are_put_in_order_by_what_they_like_alone_wherever_they_move(
-    office: Office,
+    installation: SignupInstallation,
 ) -> None:
-    office.open(TEAM, defaults={"library": "lab.bib", "not_like": "zotero:7"})
-    people_own = office.subscribe().own
-    office.like()
-    office.ask(SignupRequest(old_address=ADA), RequestKind.MOVE, to="ada@new.example.org")
-    office.queue()
-    with office.store.begin() as conn:
-        pause_digests(conn, require_own(office.load()), None, at=office.now)
-    moved = office.press(office.links("ada@new.example.org")[-1])
-    office.open(
+    installation.open(TEAM, defaults={"library": "lab.bib", "not_like": "zotero:7"})
+    people_own = installation.subscribe().own
+    installation.like()
+    installation.ask(SignupRequest(old_address=ADA), RequestKind.MOVE, to="ada@new.example.org")
+    installation.queue()
+    with installation.store.begin() as conn:
+        pause_digests(conn, require_own(installation.load()), None, at=installation.now)
+    moved = installation.press(installation.links("ada@new.example.org")[-1])
+    installation.open(
         {**TEAM, "read_first": "ti:gpu"}, defaults={"library": "lab.bib", "not_like": "zotero:7"}
     )
     assert people_own is not None
     assert moved is not None
     assert moved.own is not None
     assert moved.own.id == people_own.id
-    assert office.list_liked() == ["Liked in Team", "Liked in Your papers"]
-    with office.store.read() as conn:
+    assert installation.list_liked() == ["Liked in Team", "Liked in Your papers"]
+    with installation.store.read() as conn:
         orders = {due.subscription.name: due.subscription for due in load_subscriptions(conn)}
     own = orders[moved.own.subscription.name]
     team = orders["team"]

@@ -17,7 +17,7 @@ from digest.config import load_config
 from digest.serve.installation import open_site
 from digest.site import Site
 from tests.command_line import run_digest
-from tests.integration.cli.lively import World, surrounded
+from tests.integration.cli.fortnight import World, surrounded
 
 EVENING = datetime(2026, 11, 12, 20, 0, tzinfo=UTC)
 """The next morning brings a paper, and so does that of the 18th."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from digest.cli import run_cli
-from tests.integration.cli.lively import NOW, World, live_through, surrounded
+from tests.integration.cli.fortnight import NOW, World, live_through, surrounded
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def digest(capsys: pytest.CaptureFixture[str]) -> Shell:
 @pytest.fixture(scope="session")
 def _fortnight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Live through the fortnight; return where, and a copy of what it left."""
-    folder = tmp_path_factory.mktemp("lively")
+    folder = tmp_path_factory.mktemp("fortnight")
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.lower().endswith("_proxy"):

@@ -19,7 +19,7 @@ import pytest
 
 from digest.cli import run_cli
 from tests.conftest import IS_NIGHTLY
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 ADVISED = re.compile(r"`digest ((?!serve|demo|init)[^`]+)`")
 SCREENS = (
@@ -62,12 +62,12 @@ def hold_mails(world: World, before: str = "", after: str = "") -> None:
     template = world.folder / "templates" / "email" / "text.txt"
     template.parent.mkdir(parents=True)
     template.write_text("{{ no_such_thing }}")
-    world.edit_config("[arxiv]", 'templates = "templates"\n[arxiv]')
+    world.edit("[arxiv]", 'templates = "templates"\n[arxiv]')
     live(
         world, "delivery retry 4 13", sql=("UPDATE deliveries SET body = NULL WHERE id IN (4, 13)",)
     )
     run_cli(["run"])
-    world.edit_config(before or "[arxiv]", after or "[arxiv]")
+    world.edit(before or "[arxiv]", after or "[arxiv]")
 
 
 def lose_answers(world: World, *sql: str) -> None:
@@ -81,7 +81,7 @@ def fail_outside(world: World, fault: str = "") -> None:
     if fault:
         world.arxiv.faults.add(fault, times=9)
     else:
-        world.edit_config(
+        world.edit(
             '"mailto:reader@digest.example"', '["slack:#papers", "mailto:reader@digest.example"]'
         )
         world.slack.trouble = "token_revoked"
@@ -95,7 +95,7 @@ def fail_outside(world: World, fault: str = "") -> None:
 
 def rename_left(world: World) -> None:
     live(world, "subscription unsubscribe gpu-mail reader@digest.example")
-    world.edit_config('name = "gpu-mail"', 'name = "gpu-post"')
+    world.edit('name = "gpu-mail"', 'name = "gpu-post"')
 
 
 STATES: dict[str, Callable[[World], object]] = {
@@ -114,7 +114,7 @@ STATES: dict[str, Callable[[World], object]] = {
     "overdue": lambda world: world.clock.set(NOW + timedelta(days=8)),
     "restored": lambda world: live(world, "db backup ./b.db", "db restore ./b.db --sent-until now"),
     "no database": lambda world: (world.folder / "digest.db").unlink(),
-    "edited": lambda world: world.edit_config('"cat:cs.PF"', '"cat:cs.XY OR cat:cs.CLL"'),
+    "edited": lambda world: world.edit('"cat:cs.PF"', '"cat:cs.XY OR cat:cs.CLL"'),
     "renamed and left": rename_left,
     "slips": lambda _: None,
 }

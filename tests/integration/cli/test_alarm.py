@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 DEAD = "the message to mailto:old@digest.example failed: the mail server answered 550"
 

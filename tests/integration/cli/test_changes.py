@@ -18,7 +18,7 @@ from digest.query import parse_query
 from digest.query.description import guess_person, name_query
 from digest.serve.installation import keep_beating, open_site
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 from tests.terminal import hold_dialogue
 
 QUERY = "cat:cs.DC AND abs:scheduling"

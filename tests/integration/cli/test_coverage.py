@@ -10,7 +10,7 @@ import pytest
 from digest.model.papers import ArxivId
 from digest.store import gaps, runs
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 @pytest.mark.usefixtures("world")

@@ -10,7 +10,7 @@ import pytest
 from digest.store import workers
 from digest.store.workers import JobTurn, Worker
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 @pytest.mark.usefixtures("world")
@@ -87,7 +87,7 @@ def hold_two_by_a_typo(world: World, digest: Shell) -> None:
     template = world.folder / "templates" / "email" / "text.txt"
     template.parent.mkdir(parents=True)
     template.write_text("{{ no_such_thing }}")
-    world.edit_config("[arxiv]", 'templates = "templates"\n[arxiv]')
+    world.edit("[arxiv]", 'templates = "templates"\n[arxiv]')
     digest("delivery", "retry", "4", "13")
     with (
         world.open_store().begin() as conn
@@ -122,7 +122,7 @@ def test_what_waited_for_a_destination_that_was_taken_out_is_named_once_with_a_w
     world: World, digest: Shell
 ) -> None:
     hold_two_by_a_typo(world, digest)
-    world.edit_config('to = "mailto:old@digest.example"', 'to = "file:old/"')
+    world.edit('to = "mailto:old@digest.example"', 'to = "file:old/"')
     let_go = {
         "subscription": "old-mail",
         "destination": "mailto:old@digest.example",

@@ -16,7 +16,7 @@ from digest.__main__ import main
 from digest.store import lock_worker
 from tests.command_line import run_process
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 LOOKING = [
     ["status"],

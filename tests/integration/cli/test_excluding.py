@@ -6,7 +6,7 @@ from sqlalchemy import update
 
 from digest.store.schema import subscriptions
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 PERSON = 'author:"Keiko Lindquell" AND cat:math.CO'
 FIRST = 'name = "perf-team"'
@@ -14,16 +14,16 @@ FIRST = 'name = "perf-team"'
 
 def test_explain_says_who_excludes_a_paper(digest: Shell, world: World) -> None:
     paper = digest("query", "show", "perf", "--json").json["papers"][0]["paper"]["id"]
-    world.edit_config(FIRST, f'{FIRST}\nexclude_papers = ["{paper}"]')
+    world.edit(FIRST, f'{FIRST}\nexclude_papers = ["{paper}"]')
     found = digest("explain", paper, "perf", "--offline", "--json").json
     assert found["excluded_by"] == {"perf-team": f"exclude_papers names {paper}"}
     assert digest("explain", "2611.00042x", "gpu", "--offline", expect=2).err
 
 
 def test_the_doctor_and_status_name_what_cannot_be_read(digest: Shell, world: World) -> None:
-    world.edit_config('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
+    world.edit('broken = "ti:(gpu OR"', 'broken = "ti:gpu"')
     digest("doctor", "--quick")
-    world.edit_config(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
+    world.edit(FIRST, f"{FIRST}\nexclude = 'author:Lindquell'")
     said = digest("doctor", "--quick", expect=1)
     assert "subscriptions.perf-team.exclude: 'Lindquell' is not a full name" in " ".join(
         said.out.split()
@@ -32,7 +32,7 @@ def test_the_doctor_and_status_name_what_cannot_be_read(digest: Shell, world: Wo
         "what perf-team excludes can't be read: 'Lindquell' is not a full name"
         in digest("status").out
     )
-    world.edit_config("exclude = 'author", "read_last = 'author")
+    world.edit("exclude = 'author", "read_last = 'author")
     said = digest("doctor", "--quick", expect=1)
     assert "subscriptions.perf-team.read_last: 'Lindquell' is not a full name" in " ".join(
         said.out.split()
@@ -53,18 +53,18 @@ def test_an_exclusion_that_cannot_be_read_is_shown(digest: Shell, world: World) 
 def test_a_text_that_cannot_be_read_is_named_on_each_screen_and_waits_for_no_run(
     digest: Shell, world: World
 ) -> None:
-    world.edit_config(
+    world.edit(
         'follow = ["gpu"]\nto = "mailto:reader',
         'follow = ["cat:cs.PF AND", "gpu"]\nto = "mailto:reader',
     )
     digest("run")
-    world.edit_config('follow = ["cat:cs.PF AND", "gpu"]', 'follow = ["cat:cs.PF AND"]')
+    world.edit('follow = ["cat:cs.PF AND", "gpu"]', 'follow = ["cat:cs.PF AND"]')
     said = " ".join(digest("run").err.split())
     assert "what gpu-mail follows can't be read; what was there before stays in use:" in said
     assert "what gpu-mail follows can't be read" in digest("status").out
     assert "edited since the last run" not in digest("subscription", "list").out
     assert "gpu" in digest("subscription", "show", "gpu-mail").out
     digest("explain", "2611.15012", "gpu-mail")
-    world.edit_config('follow = ["cat:cs.PF AND"]', 'follow = ["gpu"]')
+    world.edit('follow = ["cat:cs.PF AND"]', 'follow = ["gpu"]')
     assert "can't be read; what was" not in digest("run").err
     assert "cat:cs.PF AND" not in digest("subscription", "show", "gpu-mail").out

@@ -17,7 +17,7 @@ from digest.store.papers import load as load_paper
 from digest.store.papers import load_forgotten, load_stored_span
 from digest.store.schema import papers
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 @pytest.mark.usefixtures("world")
@@ -30,7 +30,7 @@ def test_a_paper_beyond_the_cap_is_hidden_where_a_message_is_capped_and_there_al
     world: World, digest: Shell
 ) -> None:
     places = '"mailto:second@digest.example", "console"'
-    world.edit_config('to = "mailto:second@digest.example"', f"to = [{places}]\nshow = 1")
+    world.edit('to = "mailto:second@digest.example"', f"to = [{places}]\nshow = 1")
     digest("run")
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
@@ -49,7 +49,7 @@ def test_a_reader_who_left_is_named_with_how_and_since_when(digest: Shell) -> No
 def test_a_reader_who_came_later_has_a_digest_of_their_own(world: World, digest: Shell) -> None:
     carl = "carl@digest.example"
     old = '"mailto:old@digest.example"'
-    world.edit_config(f"to = {old}", f'to = [{old}, "mailto:{carl}"]')
+    world.edit(f"to = {old}", f'to = [{old}, "mailto:{carl}"]')
     digest("run")
     whole = digest("explain", "2611.15012", "old-mail", "--json").json["subscriptions"][0]
     assert whole["judged"]["verdict"] == "sent"
@@ -73,7 +73,7 @@ def test_a_paper_that_waits_says_for_what(digest: Shell) -> None:
 def test_a_paper_whose_saved_query_was_edited_while_it_waited_keeps_what_brought_it(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config('perf = "cat:cs.PF"', 'perf = "cat:cs.AR"')
+    world.edit('perf = "cat:cs.PF"', 'perf = "cat:cs.AR"')
     digest("subscription", "resume", "perf-mail")
     world.clock.set(NOW + timedelta(days=3))
     digest("run")
@@ -138,9 +138,7 @@ def test_whether_a_feed_shows_the_paper_is_said_with_the_reason(
     )
     digest("feed", "revoke", "perf-team")
     assert judge("2611.14991", "perf-team") == ("sent", ["it is closed"])
-    world.edit_config(
-        'follow = ["gpu", "broken"]', 'follow = ["gpu"]\nexclude_papers = ["2611.14991"]'
-    )
+    world.edit('follow = ["gpu", "broken"]', 'follow = ["gpu"]\nexclude_papers = ["2611.14991"]')
     digest("run")
     assert judge("2611.14991", "gpu-static")[1] == ["the subscription excludes the paper now"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Said, Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 def count(said: Said) -> int:
@@ -70,7 +70,7 @@ def test_a_subscription_read_as_a_feed_has_the_papers_of_its_feed(digest: Shell)
 def test_a_saved_query_that_only_the_file_knows_yet_is_meant_by_its_name(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config("[queries]", '[queries]\nfresh = "cat:cs.PF"')
+    world.edit("[queries]", '[queries]\nfresh = "cat:cs.PF"')
     assert digest("export", "--query", "fresh") == digest("export", "--query", "perf")
     shown = digest("query", "show", "fresh", "--json").json
     assert (shown["name"], shown["query"]) == ("fresh", "cat:cs.PF")

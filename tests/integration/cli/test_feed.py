@@ -12,7 +12,7 @@ from digest.model.clock import RemoteClock
 from digest.serve.installation import open_site
 from digest.web import WebServer, create_app
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 def fetch(world: World, *addresses: str) -> list[httpx.Response]:
@@ -74,13 +74,13 @@ def test_without_a_public_address_there_is_none_to_print_and_none_is_made_void(
     world: World, digest: Shell
 ) -> None:
     before = digest("feed", "list", "perf-team", "--secret").out
-    world.edit_config('base_url = "http', '# base_url = "http')
+    world.edit('base_url = "http', '# base_url = "http')
     for command in (["list", "--secret"], ["rotate"]):
         said = digest("feed", *command, "perf-team", expect=3)
         assert "nothing says where `digest serve` can be reached" in said.err
         assert 'base_url = "https://…"' in said.err
     assert "needs base_url under [web]" in digest("feed", "list").out
-    world.edit_config('# base_url = "http', 'base_url = "http')
+    world.edit('# base_url = "http', 'base_url = "http')
     assert digest("feed", "list", "perf-team", "--secret").out == before
 
 

@@ -10,7 +10,7 @@ import pytest
 from digest.config import Config, load_config
 from tests.fakes.mail import MailSink
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, surrounded
+from tests.integration.cli.fortnight import NOW, surrounded
 from tests.terminal import INTERRUPT, hold_dialogue
 
 QUERY = "cat:cs.PF AND abs:GPU"

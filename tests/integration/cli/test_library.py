@@ -1,11 +1,10 @@
-"""`digest library`: what libraries hold, how well they sort papers, and what a reader likes."""
+"""`digest library`: what libraries hold, how well they tell papers apart, and what a reader likes."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -17,15 +16,15 @@ from digest.serve.installation import open_site
 from digest.serve.schedule import Jobs
 from digest.site import Site
 from digest.store import digests, subscriptions
-from tests.acceptance.made import made_up
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.loopback import Answer
 from tests.fakes.zotero import FakeLibrary, Zotero
+from tests.harness.papers import made_up
+from tests.harness.serving import serve_site
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 from tests.integration.cli.test_init import folder, outside  # noqa: F401 - fixtures
-from tests.integration.web.world import served
 
 FIRST = 'name = "perf-team"'
 STORED = "2611.15000"
@@ -47,12 +46,10 @@ def test_a_library_is_shown_as_soon_as_it_is_written_and_before_any_run(
     digest: Shell, world: World
 ) -> None:
     (world.folder / "lab.bib").write_text(BIB)
-    world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
+    world.edit(FIRST, f'{FIRST}\nlibrary = "lab.bib"\nnot_like = "gone.ris"')
     found, gone = digest("library", "show", "--json", expect=3).json["libraries"]
-    with_abstract = [one for one in found["papers"] if one["paper"]["abstract"]]
-    assert len(with_abstract) == 2
-    assert gone["papers"] == []
-    assert gone["read_at"] is None
+    assert [bool(one["paper"]["abstract"]) for one in found["papers"]].count(True) == 2
+    assert (gone["papers"], gone["read_at"]) == ([], None)
     assert "Did you mean 'perf-team'?" in digest("library", "show", "perf-taem", expect=2).err
     assert "Check the path of the file." in digest("library", "show", "nofile.bib", expect=2).err
 
@@ -110,8 +107,7 @@ def test_a_reader_likes_papers_more_and_less_and_takes_it_back(digest: Shell) ->
 
 def test_a_liked_paper_that_is_not_stored_is_asked_of_arxiv(digest: Shell, world: World) -> None:
     asked = len(world.arxiv.requests)
-    last_summer = NOW - timedelta(days=99)
-    world.arxiv.add(made_up(1, last_summer, id="2608.00001", title="Of last summer"))
+    world.arxiv.add(made_up(1, NOW - timedelta(days=99), id="2608.00001", title="Of last summer"))
     assert (
         digest("library", "add", "perf-team", "2608.00001", STORED)
         .lines[0]
@@ -124,7 +120,7 @@ def test_a_check_names_the_papers_that_the_others_do_not_bring_to_the_top(
     digest: Shell, world: World
 ) -> None:
     (world.folder / "lab.bib").write_text(WHALES)
-    world.edit_config(FIRST, f'{FIRST}\nlibrary = "lab.bib"')
+    world.edit(FIRST, f'{FIRST}\nlibrary = "lab.bib"')
     assert "digest run" in digest("library", "check", expect=2).err
     digest("run")
     (found,) = digest("library", "check", "--json").json
@@ -137,11 +133,10 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
     outside: dict[str, str],  # noqa: F811 - the same
 ) -> None:
     papers = [one for one in read_demo_papers() if one.version == 1]
-    on_performance = [one.id for one in papers if one.categories[0] == "cs.PF"]
-    on_combinatorics = [one.id for one in papers if one.categories[0] == "math.CO"]
-    held = [*on_performance[:3], *on_combinatorics[:1]]
-    entries = [f"@misc{{k, eprint = {{{id_}}}}}\n" for id_ in held]
-    (folder / "lab.bib").write_text("".join(entries))
+    ids = [[one.id for one in papers if one.categories[0] == name] for name in ("cs.PF", "math.CO")]
+    (folder / "lab.bib").write_text(
+        "".join(f"@misc{{k, eprint = {{{id_}}}}}\n" for id_ in ids[0][:3] + ids[1][:1])
+    )
     flags = ("--show", "5", "--to", "console", "--contact", "you@example.org")
     done = run_digest(folder, outside, "init", "--library", "lab.bib", *flags)
     assert done.returncode == 0, done
@@ -149,11 +144,8 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
     (made,) = load_config(folder / "digest.toml", variables).subscriptions
     assert made.queries == ("cat:cs.PF OR cat:math.CO",)
     assert (made.library, made.show) == ((str(folder / "lab.bib"),), 5)
-    covered = (
-        "You follow cat:cs.PF OR cat:math.CO: it has 4 of your library's 4 newest papers "
-        "with an arXiv id, of 4 in all. `digest add` follows more"
-    )
-    assert covered in " ".join(done.stdout.split())
+    said = "cat:cs.PF OR cat:math.CO: it has 4 of your library's 4 newest papers with an arXiv id, of 4 in all."
+    assert f"You follow {said} `digest add` follows more" in " ".join(done.stdout.split())
     (folder / "book.bib").write_text("@book{b, title = {No paper of arXiv's}}\n")
     for file, missing in (("book.bib", "needs --query"), ("gone.bib", "gone.bib can't be read")):
         refused = run_digest(folder, outside, "init", "other.toml", "--library", file, *flags)
@@ -191,19 +183,9 @@ def test_a_library_is_added_with_a_query_and_changed_by_edit(
     )
 
 
-LAB = (
-    "@article{a, title = {Tail latency on {GPU} clusters},"
-    " abstract = {Tail latency of kernels on shared GPUs.}}"
-)
+LAB = "@article{a, title = {Tail latency on {GPU} clusters}, abstract = {Tail latency of kernels on shared GPUs.}}"
 TITLE = "Tail latency on GPU clusters"
 OTHERS = "near this list's library"
-
-
-def explain_order(digest: Shell, subscription: str) -> dict[str, Any]:
-    """Return what says where a paper stands in the digests of a subscription."""
-    explanation = digest("explain", "2611.15012", subscription, "--json").json
-    order: dict[str, Any] = explanation["subscriptions"][0]["order"]
-    return order
 
 
 def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(
@@ -213,13 +195,15 @@ def test_explain_says_how_near_a_paper_is_and_what_puts_it_first_and_last(
     keys = (
         "library = 'lab.bib'\nread_first = ['perf', 'ti:zebra']\nread_last = 'ti:\"tail latency\"'"
     )
-    world.edit_config('name = "gpu-mail"', f'name = "gpu-mail"\n{keys}')
+    world.edit('name = "gpu-mail"', f'name = "gpu-mail"\n{keys}')
     digest("run")
-    found = explain_order(digest, "gpu-mail")
-    assert found["near"]["title"] == TITLE
-    assert found["near"]["place"] == 1
-    assert found["read_first"] == ["perf"]
-    plain = explain_order(digest, "perf-team")
+    found = digest("explain", "2611.15012", "gpu-mail", "--json").json["subscriptions"][0]["order"]
+    assert (found["near"]["title"], found["near"]["place"], found["read_first"]) == (
+        TITLE,
+        1,
+        ["perf"],
+    )
+    plain = digest("explain", "2611.15012", "perf-team", "--json").json["subscriptions"][0]["order"]
     assert plain == {"near": None, "read_first": [], "read_last": []}
 
 
@@ -259,22 +243,16 @@ def test_titles_of_a_library_are_shown_to_its_owner_alone(digest: Shell, world: 
     site = open_site(
         load_config(path, world.environ), world.clock, owner="test", jitter=lambda: 0.5
     )
-    with closing(site), served(site) as url:
+    with closing(site), serve_site(site) as url:
         shown = {name: show_newest(site, url, name) for name in keys}
-        titled = {"mine", "kept"}
-        for name, (mail, page) in shown.items():
-            is_titled = name in titled
-            assert (TITLE in mail) is is_titled, name
-            assert (TITLE in page) is is_titled, name
-            assert is_titled or OTHERS in mail, name
-        world.edit_config("name = 'mine'", "name = 'mine'\narchive = 'public'")
+        titled = {name for name, (mail, _) in shown.items() if TITLE in mail}
+        assert titled == {"mine", "kept"}
+        assert all(OTHERS in mail for name, (mail, _) in shown.items() if name not in titled)
+        assert {name for name, (_, page) in shown.items() if TITLE in page} == titled
+        world.edit("name = 'mine'", "name = 'mine'\narchive = 'public'")
         Jobs(site, lambda: False).reload(lambda: load_config(path, world.environ))
-        _, page = show_newest(site, url, "mine")
-        assert TITLE not in page, "though the page was kept"
-        world.edit_config("\narchive = 'public'", "")
-    files = list((world.folder / "out").iterdir())
-    assert files
-    for file in files:
-        assert TITLE not in file.read_text()
+        assert TITLE not in show_newest(site, url, "mine")[1], "though the page was kept"
+        world.edit("\narchive = 'public'", "")
+    assert {TITLE in file.read_text() for file in (world.folder / "out").iterdir()} == {False}
     digest("send", "mine")
     assert TITLE not in str(world.mail.mails[-1].message)

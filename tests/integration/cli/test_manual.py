@@ -27,7 +27,7 @@ from digest.model.subscriptions import WhenEmpty
 from digest.query import parse_query
 from tests.command_line import ROOT
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 from tests.settings_table import settings_table_markdown
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob("digest/manual/*.md")}

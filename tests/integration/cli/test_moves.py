@@ -23,7 +23,7 @@ from digest.config import Config, load_config
 from tests.command_line import run_digest, run_process
 from tests.golden.test_starts import COMMIT
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
 
 RICH = """\
 # My lists. Ask ada before you change them.

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /d
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with live_in(tmp_path_factory.mktemp("output")) as world:
         world.write_config(to=("mailto:reader@example.org", "feed"))
-        assert world.run("run").returncode == 0
+        assert world.call("run").returncode == 0
         yield world
 
 

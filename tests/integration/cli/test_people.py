@@ -20,7 +20,7 @@ from digest.site import Site
 from digest.store import alarms
 from digest.store.schema import signups
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 ADA = "ada@digest.example"
 BO = "bo@digest.example"
@@ -50,7 +50,7 @@ def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     Their letters wait.
     """
     monkeypatch.setenv("DIGEST_WEB_SIGNUP", "open")
-    world.edit_config('when = "daily at 07:30', 'joinable = true\nwhen = "daily at 07:30')
+    world.edit('when = "daily at 07:30', 'joinable = true\nwhen = "daily at 07:30')
     world.mail.script.reply(
         "RCPT", "550 5.1.1 no such user", times=9, match="mistyped@digest.example"
     )
@@ -195,7 +195,7 @@ def test_letters_to_an_address_are_stopped_and_lifted(digest: Shell) -> None:
 
 def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: World) -> None:
     for extra, letters in (("shared = false", 1), ("shared = true", 0)):
-        world.edit_config('name = "old-mail"', f'name = "old-mail"\n{extra}')
+        world.edit('name = "old-mail"', f'name = "old-mail"\n{extra}')
         config = load_config(world.folder / "digest.toml", world.environ)
         with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
             with site.store.begin() as conn:
@@ -211,4 +211,4 @@ def test_an_address_that_several_people_read_gets_no_letter_with_a_link(world: W
                     at=site.clock.now(),
                 )
             assert queue_letters(site) == letters
-        world.edit_config(f"{extra}\n", "")
+        world.edit(f"{extra}\n", "")

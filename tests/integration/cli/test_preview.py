@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import NOW, World
+from tests.integration.cli.fortnight import NOW, World
 
 
 def count_outbox(digest: Shell) -> int:
@@ -193,7 +193,7 @@ def test_every_screen_announces_the_first_digest_of_a_place_that_is_added(
 ) -> None:
     digest("subscription", "resume", "perf-mail")
     to = "mailto:second@digest.example"
-    world.edit_config(f'to = "{to}"', f'to = ["{to}", "mailto:late@digest.example"]')
+    world.edit(f'to = "{to}"', f'to = ["{to}", "mailto:late@digest.example"]')
     for command in (("run", "--dry-run"), ("status",), ("subscription", "list")):
         said = digest(*command).out
         assert re.search("^perf-mail .*first digest with the next run", said, re.MULTILINE), said
@@ -208,7 +208,7 @@ def test_a_digest_is_found_by_the_day_it_is_called_after(digest: Shell) -> None:
 
 def test_a_dry_run_says_what_an_edit_of_the_file_adds_and_ends(world: World, digest: Shell) -> None:
     for before, after in (('name = "old-mail"', 'name = "new-mail"'), ("old@", "new@")):
-        world.edit_config(before, after)
+        world.edit(before, after)
     said = digest("run", "--dry-run", "--json").json["subscriptions"]
     edited = []
     for one in said:

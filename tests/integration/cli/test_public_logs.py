@@ -21,7 +21,7 @@ import pytest
 from digest.cli import run_cli
 from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
-from tests.integration.cli.lively import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
 
 CONFIG = """\
 follow = ["$QUERY", 'ti:"{second}" OR abs:({third} AND', "abs:{fourth}"]
@@ -87,13 +87,13 @@ def say_all(world: World, environ: dict[str, str]) -> str:
     for morning, commands in (*mornings, (MORNINGS[8], COMMANDS)):
         world.clock.set(morning)
         if morning == MORNINGS[8]:
-            world.edit_config(world.arxiv.url, "http://127.0.0.1:9")
+            world.edit(world.arxiv.url, "http://127.0.0.1:9")
         for command in commands:
             done = run_digest(world.folder, environ, *command.split())
             said += [f"$ {command}: {done.returncode}", done.stdout, done.stderr]
             if command.endswith("--json") and done.stdout:
                 json.loads(done.stdout)
-    world.edit_config("slack:$CHANNEL", "slack:$CHANNEL!")
+    world.edit("slack:$CHANNEL", "slack:$CHANNEL!")
     for command in ("run", "doctor", "doctor --json"):
         done = run_digest(world.folder, environ, *command.split())
         assert done.returncode

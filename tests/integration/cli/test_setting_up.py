@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 def test_the_configuration_is_shown_with_origins_and_without_secrets(
@@ -46,8 +46,8 @@ def test_only_what_sends_or_says_how_all_stands_warns_of_a_missing_token(
 def test_the_doctor_warns_of_what_is_allowed_and_looks_like_a_slip(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config('broken = "ti:(gpu OR"', 'broken = "cat:cs.PFF"')
-    world.edit_config('["gpu", "broken"]', '["gpu"]')
+    world.edit('broken = "ti:(gpu OR"', 'broken = "cat:cs.PFF"')
+    world.edit('["gpu", "broken"]', '["gpu"]')
     first, *warnings = (
         one["said"] for one in digest("doctor", "--quick", "--json").json["checks"][:3]
     )

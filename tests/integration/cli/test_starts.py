@@ -14,7 +14,7 @@ from digest.config import load_config
 from digest.inspect.schedule import find_other_schedule
 from tests.golden.test_starts import COMMIT
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 WHEEL = "https://example.org/preprint_digest-0.1.0-py3-none-any.whl"
 WORKFLOW = ".github/workflows/digest.yml"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 SECOND = "second@digest.example"
 
@@ -39,7 +39,7 @@ def test_showing_one_lists_its_queries_destinations_and_last_digests(digest: She
     assert (said["digests"][0]["id"], said["digests"][0]["papers"]) == (8, 9)
 
 
-def test_a_paused_subscription_collects_and_sends_all_of_it_when_resumed(
+def test_a_paused_subscription_collects_and_tells_all_of_it_when_resumed(
     world: World, digest: Shell
 ) -> None:
     assert (
@@ -94,7 +94,7 @@ def test_an_address_the_subscription_never_had_is_answered_with_the_nearest(dige
 
 
 def test_names_are_known_new_ended_or_nearly_known(world: World, digest: Shell) -> None:
-    world.edit_config('name = "gpu-mail"', 'name = "gpu-post"')
+    world.edit('name = "gpu-mail"', 'name = "gpu-post"')
     assert "`digest run` takes it over" in digest("subscription", "show", "gpu-post", expect=2).err
     digest("run")
     assert (
@@ -110,7 +110,7 @@ def test_names_are_known_new_ended_or_nearly_known(world: World, digest: Shell) 
 def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_waits(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config("daily at 07:30 Europe/Berlin", "at once")
+    world.edit("daily at 07:30 Europe/Berlin", "at once")
     digest("run")
     assert "as papers come" in digest("subscription", "list").out
     digest("subscription", "pause", "gpu-mail")
@@ -123,10 +123,10 @@ def test_an_at_once_subscription_that_goes_on_is_due_at_once_where_something_wai
     assert mails_to(world, "reader@digest.example") == before + 1
 
 
-def test_a_run_that_always_meets_quiet_hours_says_to_whom_it_sends_nothing(
+def test_a_run_that_always_meets_quiet_hours_says_whom_it_tells_nothing(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config('name = "gpu-mail"\n', 'name = "gpu-mail"\nquiet_hours = "09:10-09:05"\n')
+    world.edit('name = "gpu-mail"\n', 'name = "gpu-mail"\nquiet_hours = "09:10-09:05"\n')
     said = digest("run").out
     assert "quiet hours" not in said
     for day in (21, 22):
@@ -172,19 +172,16 @@ def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_
     world: World, digest: Shell, shared: str
 ) -> None:
     world.mail.script.clear()
-    # The old address may have another digest of its own.
-    both = '["mailto:second@digest.example", "mailto:old@digest.example"]'
-    places = shared if "old" in shared else both
-    world.edit_config(f"to = {shared}", f"to = {places}\nshared = true")
-    world.edit_config("[slack]", 'unsubscribe = "ops@digest.example"\n[slack]')
+    both = '["mailto:second@digest.example", "mailto:old@digest.example"]'  # it may have another digest of its own
+    world.edit(f"to = {shared}", f"to = {shared if 'old' in shared else both}\nshared = true")
+    world.edit("[slack]", 'unsubscribe = "ops@digest.example"\n[slack]')
     digest("delivery", "retry", "13")
     with world.open_store().begin() as conn:  # it is written anew
         conn.exec_driver_sql("UPDATE deliveries SET body = NULL WHERE id = 13")
     digest("run")
     mail = world.mail.mails[-1].message
     assert (mail["To"], mail["Reply-To"]) == ("old@digest.example", "ops@digest.example")
-    headers = mail.keys()
-    assert not [name for name in headers if name.startswith("List-Unsubscribe")]
+    assert not [name for name in mail.keys() if name.startswith("List-Unsubscribe")]  # noqa: SIM118 - no mapping
     for part in ("plain", "html"):
         body = mail.get_body((part,))
         assert body is not None
@@ -192,14 +189,14 @@ def test_a_mail_to_a_shared_address_lets_no_reader_end_it_for_all_and_says_whom_
         assert "To be taken off, ask" in said
         assert "ops@digest.example" in said
         assert not [link for link in ("/u/", "/p/", "nsubscribe") if link in said]
-    world.edit_config("shared = true", "shared = true\njoinable = true")
+    world.edit("shared = true", "shared = true\njoinable = true")
     assert "-mail.shared: can't be joined by single people" in digest("run", expect=3).err
 
 
 def test_a_first_digest_is_asked_for_once_and_not_where_none_is_wanted(
     world: World, digest: Shell
 ) -> None:
-    world.edit_config('follow = ["perf"]', 'follow = ["perf", "cat:cs.DC"]')
+    world.edit('follow = ["perf"]', 'follow = ["perf", "cat:cs.DC"]')
     digest("subscription", "resume", "perf-mail")
     digest("run")
     before = mails_to(world, SECOND)
@@ -210,6 +207,6 @@ def test_a_first_digest_is_asked_for_once_and_not_where_none_is_wanted(
     assert str(world.mail.mails[-1].message["Subject"]).startswith("First digest, ")
     digest("run")
     assert mails_to(world, SECOND) == before + 1
-    world.edit_config('name = "perf-mail"\n', 'name = "perf-mail"\nlook_back = "0 days"\n')
+    world.edit('name = "perf-mail"\n', 'name = "perf-mail"\nlook_back = "0 days"\n')
     digest("run")
     assert "its look_back is 0 days" in digest("subscription", "first", "perf-mail", expect=2).err

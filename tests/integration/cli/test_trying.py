@@ -13,7 +13,7 @@ from tests.command_line import run_digest
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 QUERY = "cat:cs.PF AND abs:GPU"
 

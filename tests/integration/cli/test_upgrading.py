@@ -26,8 +26,9 @@ from digest.branch.step import Branch
 from digest.config import load_config
 from digest.store import migrate, workers
 from tests.fakes.archive import DemoPaper
+from tests.harness.serving import Served, wait_until
 from tests.integration.branch.conftest import git
-from tests.integration.web.world import Served, World, live_in, make_paper, wait_until
+from tests.integration.web.world import World, live_in, make_paper
 from tests.later_release import LATER, later_release, write_later_release
 from tests.postgres_servers import create_database
 from tests.schema_before import DIED, NEWS, REVISION, STATES, TO, load_postgresql, load_sqlite
@@ -97,15 +98,15 @@ def live_on(world: World) -> None:
     One message was refused, and is tried again in the morning: no run before ends with 0.
     """
     for _ in range(3):
-        assert world.run("run").returncode == 4
+        assert world.call("run").returncode == 4
         world.clock.sleep(600)
     assert told(world, NEWS) == (OWED, 1)
     announce(world)
     for _ in range(2):
-        world.run("run")
+        world.call("run")
         world.clock.sleep(600)
     assert (told(world, NEWS), told(world, NEXT)) == ((SENT_AT_LAST, 1), (ALL, 1))
-    assert world.run("db", "check").returncode == 0
+    assert world.call("db", "check").returncode == 0
 
 
 def wait_until_told(world: World, paper: DemoPaper, mails: dict[str, int]) -> None:
@@ -128,13 +129,13 @@ def test_a_run_is_refused_until_the_upgrade_and_then_sends_what_was_owed_once(wo
     before = dump(world)
     with later_release(world.folder / "later"):
         for command in (("run",), ("status",), ("doctor", "--quick")):
-            done = world.run(*command)
+            done = world.call(*command)
             said = " ".join((done.stdout + done.stderr).split())
             assert done.returncode == (1 if "doctor" in command else 3)
             assert f"is at revision {REVISION}, this release needs {LATER}" in said
             assert "run `digest db migrate`: it keeps a copy" in said
         assert (dump(world), world.mail.mails) == (before, ())
-        done = json.loads(world.run("db", "migrate", "--json").stdout)
+        done = json.loads(world.call("db", "migrate", "--json").stdout)
         assert (done["before"], done["after"]) == (REVISION, LATER)
         live_on(world)
     Path(done["kept"]).replace(world.folder / "digest.db")
@@ -142,11 +143,11 @@ def test_a_run_is_refused_until_the_upgrade_and_then_sends_what_was_owed_once(wo
 
 
 def test_tables_that_no_release_made_are_told_by_a_run_and_by_the_doctor(world: World) -> None:
-    world.run("db", "migrate")
+    world.call("db", "migrate")
     with closing(sqlite3.connect(world.folder / "digest.db")) as connection:
         connection.execute("ALTER TABLE subscriptions RENAME COLUMN library TO books")
     for command, code in ((("run",), 3), (("doctor", "--quick"), 1)):
-        done = world.run(*command)
+        done = world.call(*command)
         assert done.returncode == code
         said = " ".join((done.stdout + done.stderr).split())
         assert "no such column: subscriptions.library" in said
@@ -173,8 +174,8 @@ def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_sto
     assert (dump(world), world.mail.mails) == (before, ())
     with later_release(folder):
         with workers.lock_file(world.folder / "digest.db"):
-            assert "already works on this database" in world.run("db", "migrate").stderr
-        assert world.run("db", "migrate").returncode == 0
+            assert "already works on this database" in world.call("db", "migrate").stderr
+        assert world.call("db", "migrate").returncode == 0
     with serve_later(world) as served:
         wait_until_told(world, NEWS, OWED)
         served.stop()
@@ -193,7 +194,7 @@ def test_replicas_are_replaced_one_by_one_and_send_all_once(
     world.environ["DIGEST_STORE_URL"] = url
     later = write_later_release(world.folder / "later")
     with world.serve("--no-web") as old, later_release(later):
-        assert "Make a backup with pg_dump" in " ".join(world.run("run").stderr.split())
+        assert "Make a backup with pg_dump" in " ".join(world.call("run").stderr.split())
         assert migrate(url).after == LATER
         with serve_later(world) as one:
             wait_until_told(world, NEWS, OWED)
@@ -234,22 +235,22 @@ def test_a_state_on_a_branch_is_upgraded_under_the_lease_and_an_older_release_le
     killed.store.close()
     pushed = git(world.folder, "ls-remote", "origin")
     with later_release(world.folder / "later"):
-        refused = world.run("status")
+        refused = world.call("status")
         assert refused.returncode == 3
         said = " ".join(refused.stderr.split())
         assert f"on the branch state is at revision {REVISION}, this release needs {LATER}" in said
-        assert world.run("doctor", "--quick").returncode == 1
-        assert world.run(*command).returncode == (0 if command == ("run",) else 75), (
+        assert world.call("doctor", "--quick").returncode == 1
+        assert world.call(*command).returncode == (0 if command == ("run",) else 75), (
             "the lease is another's"
         )
         assert (git(world.folder, "ls-remote", "origin"), world.mail.mails) == (pushed, ())
         world.clock.sleep(3_600 + 300)
-        assert world.run(*command).returncode == (4 if command == ("run",) else 0), (
+        assert world.call(*command).returncode == (4 if command == ("run",) else 0), (
             "one message is held"
         )
         live_on(world)
     pushed = git(world.folder, "ls-remote", "origin")
-    older = world.run("run")
+    older = world.call("run")
     assert older.returncode == 3
     assert "is newer than this release's" in " ".join(older.stderr.split())
     assert git(world.folder, "ls-remote", "origin") == pushed

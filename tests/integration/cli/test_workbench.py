@@ -13,7 +13,7 @@ import pytest
 
 from tests.fakes.archive import DemoPaper, read_demo_papers
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.lively import World
+from tests.integration.cli.fortnight import World
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,8 @@ from digest.web import WebServer
 from digest.web.connections import HEAD_LIMIT, as_search
 from digest.web.searches import QUEUE, SEARCHES, Searches
 from digest.web.shell import Pages
-from tests.integration.web.world import Served, World, serving, wait_until
+from tests.harness.serving import Served, serve_app, wait_until
+from tests.integration.web.world import World
 
 _log = logging.getLogger("tests")
 
@@ -292,7 +293,7 @@ def test_two_searches_of_a_network_run_and_a_bounded_number_waits_without_a_thre
     app.state.shell = SimpleNamespace(
         searches=searches, site=SimpleNamespace(config=config), pages=pages
     )
-    with serving(app) as url, ExitStack() as stack:
+    with serve_app(app) as url, ExitStack() as stack:
 
         def ask(number: int, network: str) -> socket.socket:
             one = stack.enter_context(socket.create_connection(address(url), timeout=20))

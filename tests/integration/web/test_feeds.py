@@ -13,7 +13,7 @@ from digest.store.schema import subscriptions
 from digest.store.subscriptions import bump_feed_generation, revoke_feed
 from digest.store.subscriptions import load as load_subscriptions
 from digest.web import feeds
-from tests.integration.web.conftest import Desk
+from tests.integration.web.conftest import ServedSite
 from tests.integration.web.world import PAPERS, TO
 
 REPEATED = ("ETag", "Last-Modified", "Cache-Control", "Vary", "Referrer-Policy", "X-Robots-Tag")
@@ -25,7 +25,7 @@ def look_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeds, "CHECK_AGAIN", 0.0)
 
 
-def test_a_feed_carries_what_matched(shared: Desk) -> None:
+def test_a_feed_carries_what_matched(shared: ServedSite) -> None:
     answer = shared.http.get(shared.feed_path())
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/atom+xml; charset=utf-8"
@@ -35,7 +35,7 @@ def test_a_feed_carries_what_matched(shared: Desk) -> None:
     assert read.feed.links[0]["href"] == f"https://localhost:8000{shared.feed_path()}"
 
 
-def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> None:
+def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: ServedSite) -> None:
     here = shared.site
     elsewhere = replace(
         here,
@@ -51,7 +51,7 @@ def test_a_feed_that_moves_to_another_address_repeats_no_entry(shared: Desk) -> 
 
 
 def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_that(
-    shared: Desk,
+    shared: ServedSite,
 ) -> None:
     whole = shared.http.get(shared.feed_path())
     head = shared.http.head(shared.feed_path())
@@ -68,7 +68,7 @@ def test_the_head_of_a_feed_is_that_of_the_whole_and_by_tag_nothing_is_sent_but_
             assert again.headers[name] == head.headers[name]
 
 
-def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Desk) -> None:
+def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: ServedSite) -> None:
     plain = shared.http.get(shared.feed_path())
     with shared.http.stream(
         "GET", shared.feed_path(), headers={"Accept-Encoding": "gzip"}
@@ -81,53 +81,53 @@ def test_a_packed_feed_has_the_same_tag_and_the_same_bytes_each_time(shared: Des
 
 
 @pytest.mark.usefixtures("look_always")
-def test_a_revoked_feed_is_gone_and_a_new_address_works(desk: Desk) -> None:
-    assert desk.http.get(desk.feed_path()).status_code == 200
-    with desk.site.store.begin() as conn:
+def test_a_revoked_feed_is_gone_and_a_new_address_works(served: ServedSite) -> None:
+    assert served.http.get(served.feed_path()).status_code == 200
+    with served.site.store.begin() as conn:
         (due,) = load_subscriptions(conn, names=["perf-team"])
-        revoke_feed(conn, due.id, desk.world.clock.now())
-    answer = desk.http.get(desk.feed_path())
+        revoke_feed(conn, due.id, served.world.clock.now())
+    answer = served.http.get(served.feed_path())
     assert answer.status_code == 410
     assert answer.headers["Cache-Control"] == "no-store"
-    with desk.site.store.begin() as conn:
+    with served.site.store.begin() as conn:
         generation = bump_feed_generation(conn, due.id)
-    assert desk.http.get(desk.feed_path(generation=generation)).status_code == 200
-    assert desk.http.get(desk.feed_path(generation=0)).status_code == 410
+    assert served.http.get(served.feed_path(generation=generation)).status_code == 200
+    assert served.http.get(served.feed_path(generation=0)).status_code == 410
 
 
 @pytest.mark.usefixtures("look_always")
 def test_a_subscription_that_has_ended_or_has_no_feed_any_more_takes_its_feed_along(
-    desk: Desk,
+    served: ServedSite,
 ) -> None:
-    path = desk.feed_path()
-    desk.world.write_config(to=TO[:1])
-    without = desk.world.open()
+    path = served.feed_path()
+    served.world.write_config(to=TO[:1])
+    without = served.world.open()
     run_pass(without)
     without.close()
-    assert desk.http.get(path).status_code == 410
+    assert served.http.get(path).status_code == 410
 
 
 @pytest.mark.usefixtures("look_always")
-def test_no_feed_is_handed_out_while_the_database_is_away(desk: Desk) -> None:
-    path = desk.feed_path()
-    assert desk.http.get(path).status_code == 200
-    with desk.site.store.begin() as conn:
+def test_no_feed_is_handed_out_while_the_database_is_away(served: ServedSite) -> None:
+    path = served.feed_path()
+    assert served.http.get(path).status_code == 200
+    with served.site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE subscriptions RENAME TO lost")
-    answer = desk.http.get(path)
+    answer = served.http.get(path)
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "30"
-    with desk.site.store.begin() as conn:
+    with served.site.store.begin() as conn:
         conn.exec_driver_sql("ALTER TABLE lost RENAME TO subscriptions")
 
 
 @pytest.mark.usefixtures("look_always")
 def test_an_edited_title_does_not_wait_for_a_match_run(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    served: ServedSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feeds, "KEPT", 1e-6)
-    first = desk.http.get(desk.feed_path())
+    first = served.http.get(served.feed_path())
     assert "Performance" not in first.text
     by_tag = {"If-None-Match": first.headers["ETag"]}
-    with desk.site.store.begin() as conn:
+    with served.site.store.begin() as conn:
         conn.execute(update(subscriptions).values(title="Performance"))
-    assert "Performance" in desk.http.get(desk.feed_path(), headers=by_tag).text
+    assert "Performance" in served.http.get(served.feed_path(), headers=by_tag).text

@@ -10,13 +10,14 @@ import pytest
 from pybtex.database import parse_string
 
 from digest.serve.steps import run_pass
-from tests.integration.web.conftest import Desk
-from tests.integration.web.world import PAPERS, live_in, served
+from tests.harness.serving import serve_site
+from tests.integration.web.conftest import ServedSite
+from tests.integration.web.world import PAPERS, live_in
 
 ID = PAPERS[0].id
 
 
-def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
+def test_a_paper_is_served_as_bibtex(shared: ServedSite) -> None:
     answer = shared.http.get(f"/refs/{ID}.bib")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == "application/x-bibtex; charset=utf-8"
@@ -39,7 +40,7 @@ def test_a_paper_is_served_as_bibtex(shared: Desk) -> None:
         "../x.bib",
     ],
 )
-def test_what_is_no_stored_paper_is_not_found(shared: Desk, name: str) -> None:
+def test_what_is_no_stored_paper_is_not_found(shared: ServedSite, name: str) -> None:
     assert shared.http.get(f"/refs/{name}").status_code == 404
 
 
@@ -50,7 +51,7 @@ def test_where_only_matches_are_stored_nobody_can_ask_what_is(tmp_path: Path) ->
         path.write_text(path.read_text().replace("[arxiv]\n", '[arxiv]\nsource = "query"\n'))
         with closing(world.open()) as site:
             run_pass(site)
-            with served(site) as url:
+            with serve_site(site) as url:
                 assert httpx.get(f"{url}/refs/{ID}.bib").status_code == 404
                 token = world.links(site).feed_token("perf-team", 0)
                 feed = httpx.get(f"{url}/f/{token}.atom").text

@@ -16,8 +16,9 @@ from lxml import html
 from digest.model.announcements import DELIVERABLE_KINDS
 from digest.model.people import DAYS, write_cadence
 from digest.serve.steps import run_pass
-from tests.integration.web.conftest import Desk
-from tests.integration.web.world import PAPERS, live_in, served, wait_until
+from tests.harness.serving import serve_site, wait_until
+from tests.integration.web.conftest import ServedSite
+from tests.integration.web.world import PAPERS, live_in
 
 MOST_BYTES = 60_000
 MOST_SCRIPT = 4_000
@@ -34,7 +35,7 @@ def begin(
         with closing(world.open()) as site:
             if runs:
                 run_pass(site)
-            with served(site) as url, httpx.Client(base_url=url) as http:
+            with serve_site(site) as url, httpx.Client(base_url=url) as http:
                 yield http
 
 
@@ -57,7 +58,9 @@ def list_texts(page: str, path: str) -> list[str]:
     return [" ".join(one.text_content().split()) for one in find(page, path)]
 
 
-def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(shared: Desk) -> None:
+def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(
+    shared: ServedSite,
+) -> None:
     page = shared.http.get("/").text
     assert find(page, "//form[@class='try']//input/@name") == ["q"]
     assert find(page, "//label[@for='q']/text()") == ["What do you follow?"]
@@ -67,12 +70,12 @@ def test_without_a_query_it_shows_a_box_and_examples_and_what_was_checked(shared
     assert "ops@example.org" in page
 
 
-def test_an_example_is_a_query_that_is_read(shared: Desk) -> None:
+def test_an_example_is_a_query_that_is_read(shared: ServedSite) -> None:
     for address in find(shared.http.get("/").text, "//a/@href[starts-with(., '?q=')]"):
         assert re.search("Read as:|Finds papers that mention", shared.http.get(f"/{address}").text)
 
 
-def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -> None:
+def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: ServedSite) -> None:
     page = ask(shared.http, "/", q="cat:cs.PF AND ti:(GPU OR clocks)").text
     assert (
         list_texts(page, "//p[@class='read']")[1]
@@ -92,7 +95,7 @@ def test_with_a_query_it_shows_all_of_the_trial_without_a_script(shared: Desk) -
     assert len(page.encode()) <= MOST_BYTES
 
 
-def test_the_live_part_is_the_page_s_own(shared: Desk) -> None:
+def test_the_live_part_is_the_page_s_own(shared: ServedSite) -> None:
     for text in ("cat:cs.PF", "gpu AND (", "nothing such", ""):
         page = ask(shared.http, "/", q=text).text
         part = ask(shared.http, "/live", q=text).text
@@ -101,14 +104,16 @@ def test_the_live_part_is_the_page_s_own(shared: Desk) -> None:
         assert "<html" not in part
 
 
-def test_the_live_part_says_what_changes_against_a_query_before(shared: Desk) -> None:
+def test_the_live_part_says_what_changes_against_a_query_before(shared: ServedSite) -> None:
     part = ask(shared.http, "/live", q="ti:clocks", was="ti:(GPU OR queues)").text
     assert "1 paper gained, 2 lost, 0 kept" in " ".join(list_texts(part, "//p"))
     assert list_texts(part, "//ins") == ["+ Clocks & caches"]
     assert "Against" not in ask(shared.http, "/live", q="ti:clocks", was="AND").text
 
 
-def test_a_mistake_is_marked_where_it_stands_and_what_works_is_a_click_away(shared: Desk) -> None:
+def test_a_mistake_is_marked_where_it_stands_and_what_works_is_a_click_away(
+    shared: ServedSite,
+) -> None:
     page = shared.http.get("/", params={"q": "<b> abstr:GPU"}).text
     assert "abstr: is not a known prefix." in page
     assert list_texts(page, "//p[@class='typed']//mark") == ["abstr:GPU"]
@@ -119,7 +124,7 @@ def test_a_mistake_is_marked_where_it_stands_and_what_works_is_a_click_away(shar
 @pytest.mark.parametrize(
     "text", ["(" * 1_999, "a*" * 999, "x " * 1_000, "x" * 20_000, "\x00", "�", "AND", '"']
 )
-def test_a_hostile_query_is_answered_with_a_page(shared: Desk, text: str) -> None:
+def test_a_hostile_query_is_answered_with_a_page(shared: ServedSite, text: str) -> None:
     for path in ("/", "/live"):
         answer = ask(shared.http, path, q=text)
         assert answer.status_code == 200
@@ -206,7 +211,7 @@ def test_only_a_query_that_brings_papers_can_be_subscribed_to_and_no_second_fiel
     ],
 )
 def test_that_quotes_find_words_side_by_side_is_a_link(
-    shared: Desk, text: str, link: str | None
+    shared: ServedSite, text: str, link: str | None
 ) -> None:
     page = ask(shared.http, "/live", q=text).text
     found = find(page, "//p[@class='read'][starts-with(., 'Note')]/a/@href")
@@ -230,7 +235,7 @@ def test_where_only_searches_are_stored_no_box_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/live.js", "/digest.js"])
-def test_a_script_is_small_and_kept_by_browsers(shared: Desk, path: str) -> None:
+def test_a_script_is_small_and_kept_by_browsers(shared: ServedSite, path: str) -> None:
     answer = shared.http.get(path)
     assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert len(answer.content) <= MOST_SCRIPT
@@ -239,8 +244,8 @@ def test_a_script_is_small_and_kept_by_browsers(shared: Desk, path: str) -> None
     assert not re.search(rb"innerHTML|eval|document\.write|http:|https:", answer.content)
 
 
-def test_trying_asks_arxiv_nothing(desk: Desk) -> None:
-    asked = len(desk.world.arxiv.requests)
-    ask(desk.http, "/", q="anything at all")
-    ask(desk.http, "/live", q="https://arxiv.org/list/cs.PF/new", was="gpu")
-    assert len(desk.world.arxiv.requests) == asked
+def test_trying_asks_arxiv_nothing(served: ServedSite) -> None:
+    asked = len(served.world.arxiv.requests)
+    ask(served.http, "/", q="anything at all")
+    ask(served.http, "/live", q="https://arxiv.org/list/cs.PF/new", was="gpu")
+    assert len(served.world.arxiv.requests) == asked

@@ -21,7 +21,9 @@ from digest.people.tables import confirm_person
 from digest.plan.links import remember_preferences
 from digest.serve.steps import run_pass
 from digest.site import Site
-from tests.integration.web.world import TO, World, live_in, served
+from tests.harness.installation import copy_database
+from tests.harness.serving import serve_site
+from tests.integration.web.world import TO, World, live_in
 
 ORIGIN = {"Origin": "https://localhost:8000"}
 ME = "me@example.org"
@@ -78,8 +80,7 @@ class Page:
         for part in root.iter("input", "option", "button"):
             name = part.get("name", "")
             value = part.get("value", "")
-            form_id = part.get("form", "") or next(part.iterancestors("form")).get("id", "")
-            owner = found[form_id]
+            owner = found[part.get("form", "") or next(part.iterancestors("form")).get("id", "")]
             if part.tag == "button":
                 owner.buttons.append(Button(name, value, part.get("formmethod", "")))
             elif part.tag == "option" and "selected" in part.attrib:
@@ -94,12 +95,11 @@ class Page:
 
     def has(self, action: str, value: str | None = None) -> bool:
         """Whether a form can be sent, by a button of some value where given."""
-        for form in self.forms:
-            if ("action", action) in form.fields:
-                values = [button.value for button in form.buttons]
-                if value in values or (value is None and values):
-                    return True
-        return False
+        found = [form for form in self.forms if ("action", action) in form.fields]
+        return any(
+            form.buttons if value is None else [b for b in form.buttons if b.value == value]
+            for form in found
+        )
 
     def press(self, action: str, value: str | None = None, **changes: str | list[str]) -> Page:
         """Send a form, with some fields filled in otherwise, by its button with some value."""
@@ -121,8 +121,8 @@ class Page:
 
 
 @dataclass
-class House:
-    """A served installation where people subscribe by themselves; tests move its clock."""
+class PeopleSite:
+    """A served installation where people subscribe by themselves, with a clock that tests move."""
 
     world: World
     site: Site
@@ -144,9 +144,9 @@ class House:
 
     def path(self, address: str = ME) -> str:
         with self.site.store.begin() as conn:
-            links = self.world.links(self.site)
             place = Destination(DestinationKind.MAIL, address)
-            token = remember_preferences(conn, links, place, at=self.world.clock.now())
+            maker = self.world.links(self.site)
+            token = remember_preferences(conn, maker, place, at=self.world.clock.now())
         return f"/p/{token}"
 
     def open(self, path: str) -> Page:
@@ -180,30 +180,25 @@ def read_text(message: object) -> str:
 
 
 @contextmanager
-def open_house(
+def open_people_site(
     folder: Path,
     seed: Path | None = None,
     *,
     signup: str = "open",
     to: tuple[str, ...] = TO,
     extra: str = "",
-) -> Iterator[House]:
+) -> Iterator[PeopleSite]:
     """Open an installation whose first digest was sent.
 
-    Where there is a copy of its database, it starts from that.
+    It has a copy of the database in the folder `seed`, where one is given.
     """
     with live_in(folder) as world:
         world.write_config(to=to, extra=extra)
-        path = folder / "digest.toml"
-        text = path.read_text(encoding="utf-8").replace("[web]", f'[web]\nsignup = "{signup}"')
-        path.write_text(text, encoding="utf-8")
+        world.edit("[web]", f'[web]\nsignup = "{signup}"')
         if seed:
-            with sqlite3.connect(seed) as source, sqlite3.connect(folder / "digest.db") as copy:
-                source.backup(copy)
-            source.close()
-            copy.close()
+            copy_database(seed, folder)
         with closing(world.open()) as site:
             if not seed:
                 run_pass(site)
-            with served(site) as url, httpx.Client(base_url=url) as http:
-                yield House(world, site, http)
+            with serve_site(site) as url, httpx.Client(base_url=url) as http:
+                yield PeopleSite(world, site, http)

@@ -6,20 +6,17 @@ Lived through once, and copied for each test.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from digest.config import load_config
 from digest.model.clock import ManualClock
-from digest.serve.installation import open_site
-from digest.serve.steps import run_pass
 from digest.store import Store, open_store, subscriptions
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
-from tests.fakes.mail import MailSink
 from tests.fakes.slack import SlackReceiver
+from tests.harness.installation import Installation, installed
 
 FIRST_DIGEST = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 MORNINGS = [
@@ -31,6 +28,7 @@ The announcement of the evening before is there, and all digests are due.
 """
 
 PAUSED_SINCE = MORNINGS[5]
+PAUSED_UNTIL = datetime(2026, 11, 29, 23, 0, tzinfo=UTC)
 NOW = datetime(2026, 11, 20, 8, 20, tzinfo=UTC)
 """A quarter of an hour later, and ten minutes before arXiv is worth another request."""
 
@@ -89,30 +87,15 @@ to = "file:feeds/gpu.atom"
 
 
 @dataclass
-class World:
-    """An arXiv, a mailbox and a Slack that are alive, and the folder of an installation beside them."""
+class World(Installation):
+    """The installation of the fortnight, with an arXiv, a mailbox and a Slack that are alive."""
 
-    folder: Path
     clock: ManualClock
-    arxiv: DemoArxiv
-    mail: MailSink
-    slack: SlackReceiver
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {"DIGEST_TEST_CLOCK": self.arxiv.clock_url, "DIGEST_SLACK_TOKEN": self.slack.token}
 
     def write_config(self) -> Path:
-        text = CONFIG.format(arxiv=self.arxiv.url, smtp=self.mail.url, slack=self.slack.url)
-        path = self.folder / "digest.toml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def edit_config(self, before: str, after: str) -> None:
-        path = self.folder / "digest.toml"
-        text = path.read_text(encoding="utf-8")
-        assert before in text
-        path.write_text(text.replace(before, after), encoding="utf-8")
+        servers = {"arxiv": self.arxiv.url, "smtp": self.mail.url, "slack": self.slack.url}
+        self.write(CONFIG.format(**servers))
+        return self.config_file
 
     def open_store(self) -> Store:
         return open_store(f"sqlite:///{self.folder / 'digest.db'}")
@@ -122,15 +105,12 @@ class World:
 def surrounded(folder: Path, now: datetime) -> Iterator[World]:
     """Start everything outside of an installation, and configure one to use it."""
     folder.mkdir(parents=True, exist_ok=True)
-    clock = ManualClock(now)
-    with (
-        DemoArxiv(read_demo_papers(), clock) as arxiv,
-        MailSink() as mail,
-        SlackReceiver(clock, channels=("papers",)) as slack,
-    ):
-        world = World(folder, clock, arxiv, mail, slack)
+    arxiv = DemoArxiv(read_demo_papers(), ManualClock(now))
+    slack = SlackReceiver(arxiv.clock, channels=("papers",))
+    with installed(World, folder, arxiv, slack=slack) as world:
         world.write_config()
-        mail.script.reply("RCPT", "550 5.1.1 no such user", times=99, match="old@digest.example")
+        refusal = "550 5.1.1 no such user"
+        world.mail.script.reply("RCPT", refusal, times=99, match="old@digest.example")
         yield world
 
 
@@ -140,12 +120,10 @@ def live_through(folder: Path) -> None:
     Its database and feed are left in the folder.
     """
     with surrounded(folder, FIRST_DIGEST) as world:
-        config = load_config(folder / "digest.toml", world.environ)
-        with closing(open_site(config, world.clock, owner="test", jitter=lambda: 0.5)) as site:
-            for moment in (FIRST_DIGEST, *MORNINGS):
-                world.clock.set(moment)
-                run_pass(site)
-                if moment == PAUSED_SINCE:
-                    with site.store.begin() as conn:
-                        (due,) = subscriptions.load(conn, names=["perf-mail"])
-                        subscriptions.pause(conn, due.id, datetime(2026, 11, 29, 23, 0, tzinfo=UTC))
+        for moment in (FIRST_DIGEST, *MORNINGS):
+            world.clock.set(moment)
+            world.run()
+            if moment == PAUSED_SINCE:
+                with world.site.store.begin() as conn:
+                    (due,) = subscriptions.load(conn, names=["perf-mail"])
+                    subscriptions.pause(conn, due.id, PAUSED_UNTIL)

@@ -1,7 +1,4 @@
-"""What the stories are lived in.
-
-An arXiv as a process of its own, and an installation beside it.
-"""
+"""The large stand-in for arXiv, as a process of its own."""
 
 from __future__ import annotations
 
@@ -10,20 +7,11 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
-
-from digest.model.clock import Clock
-from digest.serve.steps import PassReport, run_pass
-from digest.site import Site
-from tests.command_line import run_digest
-from tests.fakes.mail import MailSink
-from tests.fakes.slack import SlackReceiver
-from tests.kept_sites import KeptSite
 
 
 class StandIn:
@@ -46,8 +34,11 @@ class StandIn:
         options: Mapping[str, object] = MappingProxyType({}),
         log: Path | None = None,
     ) -> None:
-        words = [("--papers", folder / name) for name in papers] + [*options.items()]
-        arguments = [str(part) for pair in words for part in pair]
+        arguments: list[str] = []
+        for name in papers:
+            arguments += ["--papers", str(folder / name)]
+        for option, value in options.items():
+            arguments += [option, str(value)]
         self._log = log.open("wb") if log else None
         self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the tests
             [
@@ -111,44 +102,3 @@ class StandIn:
         self._process.stdout.close()
         if self._log:
             self._log.close()
-
-
-@dataclass
-class Installation:
-    """A digest.toml with one mail address, one Slack channel and one feed, and passes over it. Close it."""
-
-    folder: Path
-    clock: Clock
-    mail: MailSink
-    slack: SlackReceiver
-    environ: dict[str, str]
-    reports: list[PassReport] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._kept = KeptSite(self.environ)
-
-    def open(self) -> Site:
-        """Open it for work, or return it as it was opened."""
-        return self._kept.open(self.folder, self.clock)
-
-    def run(self) -> PassReport:
-        self.reports.append(run_pass(self.open()))
-        return self.reports[-1]
-
-    def close(self) -> None:
-        """Close what a pass left open."""
-        self._kept.close()
-
-    def command(self, *arguments: str, expect: int = 0) -> str:
-        """Run the real command line."""
-        done = run_digest(self.folder, self.environ, *arguments)
-        assert done.returncode == expect, done
-        return done.stdout + done.stderr
-
-
-def days(first: str, last: str, at: str) -> Iterator[datetime]:
-    """Count the days from one date to another, at one time of day (UTC)."""
-    moment = datetime.fromisoformat(f"{first}T{at}").replace(tzinfo=UTC)
-    while moment.date().isoformat() <= last:
-        yield moment
-        moment += timedelta(days=1)

@@ -1,4 +1,4 @@
-"""What the stories on made-up papers share: their papers, their days, and what was told."""
+"""What stories on made-up papers share: their papers, their days, and what a pass planned."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from digest.model.announcements import Kind
 from digest.model.clock import ManualClock
 from digest.model.papers import Author
 from digest.serve.steps import PassReport
-from tests.acceptance.worlds import Installation
 from tests.fakes.archive import DemoPaper, plan_announcement
 from tests.fakes.arxiv import DemoArxiv
 
@@ -47,11 +46,10 @@ def announce(arxiv: DemoArxiv, at: datetime, *numbers: int, **fields: object) ->
 
 def told(report: PassReport) -> list[tuple[str, str, Kind]]:
     """Return slot, id and kind of all that a pass planned."""
-    return [
-        (digest.slot, str(entry.paper.id), entry.kind)
-        for digest in report.plan.digests
-        for entry in digest.entries
-    ]
+    planned = []
+    for digest in report.plan.digests:
+        planned += [(digest.slot, str(entry.paper.id), entry.kind) for entry in digest.entries]
+    return planned
 
 
 def told_ids(report: PassReport) -> list[str]:
@@ -62,13 +60,3 @@ def told_ids(report: PassReport) -> list[str]:
 def later(clock: ManualClock, day: int, hour: int = 12) -> None:
     """Put the clock to a day of March 2026."""
     clock.set(START.replace(day=day, hour=hour))
-
-
-def edit(here: Installation, *changes: tuple[str, str]) -> None:
-    """Replace words in an installation's file."""
-    path = here.folder / "digest.toml"
-    text = path.read_text()
-    for before, after in changes:
-        assert before in text
-        text = text.replace(before, after)
-    path.write_text(text)

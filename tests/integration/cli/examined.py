@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from digest.model.clock import SystemClock
@@ -16,6 +16,7 @@ from tests.fakes.mail import MailSink
 from tests.fakes.nameserver import NameServer
 from tests.fakes.slack import TOKEN, SlackReceiver
 from tests.fakes.workspace import SlackChannel
+from tests.harness.installation import Installation, installed
 
 DOMAIN = "digest.hidden-institute.net"
 CONFIG = f"""\
@@ -51,6 +52,10 @@ CHANNELS = ("hidden-channel", SlackChannel("C000LOUNGE", "hidden-lounge", is_mem
 PRIVATE = ("hidden", "demo-password", TOKEN)
 """What stands in every address, channel, query and secret of it, and nowhere else."""
 
+SECRETS = {
+    "DIGEST_MAIL_PASSWORD": "demo-password",
+    "DIGEST_WEBHOOKS_LAB_SECRET": "whsec_aGlkZGVuIGhpZGRlbiBoaWRkZW4gaGlkZGVu",
+}
 RECORDS = {
     DOMAIN: ["v=spf1 include:hidden-institute.net ~all", "another=record"],
     f"spring._domainkey.{DOMAIN}": [f"v=DKIM1; k=rsa; p={'MIIBIjANBgkqhkiG' * 24}"],
@@ -59,48 +64,37 @@ RECORDS = {
 
 
 @dataclass
-class Clinic:
-    """What lies in the folder, and what is around it."""
+class Examined(Installation):
+    """The installation, and what answers for its domain and its addresses."""
 
-    folder: Path
-    arxiv: DemoArxiv
-    mail: MailSink
-    slack: SlackReceiver
+    _: KW_ONLY
     dns: NameServer
     answers: dict[str, Answer]
 
-    @property
-    def environ(self) -> dict[str, str]:
-        return {
-            "DIGEST_SLACK_TOKEN": self.slack.token,
-            "DIGEST_MAIL_PASSWORD": "demo-password",
-            "DIGEST_WEBHOOKS_LAB_SECRET": "whsec_aGlkZGVuIGhpZGRlbiBoaWRkZW4gaGlkZGVu",
-            "DIGEST_TEST_DNS": self.dns.address,
-        }
-
-    def edit(self, before: str, after: str) -> None:
-        path = self.folder / "digest.toml"
-        text = path.read_text(encoding="utf-8")
-        assert before in text
-        path.write_text(text.replace(before, after), encoding="utf-8")
-
 
 @contextmanager
-def opened_clinic(folder: Path) -> Iterator[Clinic]:
+def open_examined(folder: Path) -> Iterator[Examined]:
     """Start everything, configure an installation that uses it, and make its database."""
-    clock = SystemClock()
+    arxiv = DemoArxiv(read_demo_papers(), SystemClock())
+    mail = MailSink(starttls=True, login=("login@hidden-institute.net", "demo-password"))
+    slack = SlackReceiver(arxiv.clock, channels=CHANNELS)
     answers = {"/livez": answer_json({"alive": True}), "/hook": Answer(b"", 202)}
     with (
-        DemoArxiv(read_demo_papers(), clock) as arxiv,
-        MailSink(starttls=True, login=("login@hidden-institute.net", "demo-password")) as mail,
-        SlackReceiver(clock, channels=CHANNELS) as slack,
         NameServer(RECORDS) as dns,
         LoopbackServer(lambda request: answers.get(request.path, Answer(b"", 404))) as web,
+        installed(
+            Examined,
+            folder,
+            arxiv,
+            mail=mail,
+            slack=slack,
+            environ=SECRETS | {"DIGEST_TEST_DNS": dns.address},
+            dns=dns,
+            answers=answers,
+        ) as examined,
     ):
         smtp = mail.url.replace("://", "://login%40hidden-institute.net@")
-        text = CONFIG.format(
-            arxiv=arxiv.url, smtp=smtp, ca_file=mail.certificate, slack=slack.url, web=web.url
-        )
-        (folder / "digest.toml").write_text(text, encoding="utf-8")
+        servers = {"arxiv": arxiv.url, "smtp": smtp, "slack": slack.url, "web": web.url}
+        examined.write(CONFIG.format(**servers, ca_file=mail.certificate))
         open_store(f"sqlite:///{folder / 'digest.db'}", create=True).close()
-        yield Clinic(folder, arxiv, mail, slack, dns, answers)
+        yield examined
