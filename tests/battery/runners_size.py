@@ -67,7 +67,10 @@ def _publish(day: date, texts: Sequence[Paper], number: int) -> Iterator[DemoPap
 
 @dataclass
 class Growth:
-    """What the repository held after each day: the newest snapshot, and all bytes that were pushed."""
+    """What the repository held after each day.
+
+    The newest snapshot, and all bytes that were pushed.
+    """
 
     snapshots: list[int] = field(default_factory=lambda: [0])
     pushed: list[int] = field(default_factory=lambda: [0])

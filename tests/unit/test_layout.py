@@ -22,7 +22,10 @@ DENSEST = 12.0
 """Nodes of the syntax tree a statement, in the functions of one file."""
 
 _JUDGED_FROM = 30
-"""Statements in functions from which on a file is judged by itself: a smaller one is mostly tables."""
+"""Statements in functions from which on a file is judged by itself.
+
+A smaller one is mostly tables.
+"""
 
 FULLEST = {"digest/cli": 32, "digest/store": 26}
 HEAVY = (

@@ -33,7 +33,10 @@ from tests.threads import do_together
 NEAR_OWN, NEAR_LIST = (
     Path(__file__).with_name("frozen_0003.json").read_text(encoding="utf-8").splitlines()
 )
-"""`near_digest` as it was frozen before codes told why papers come first: for its reader, and for a list."""
+"""`near_digest` as it was frozen before codes told why papers come first.
+
+For its reader, and for a list.
+"""
 
 LIKE = "like “Queues · that “nobody” waits in · a …”"
 
