@@ -1,4 +1,7 @@
-"""A real Chromium: what it paints of a mail, which headings it tells a screen reader, what it fetches."""
+"""A real Chromium, and what it makes of a mail.
+
+What it paints, which headings it tells a screen reader, and what it fetches.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def list_papers() -> list[dict[str, Any]]:
 
 def write_papers() -> Iterator[DemoPaper]:
     """Yield the papers of the day, and the others."""
-    writer = Writer(random.Random(56))  # noqa: S311 - the same papers every time, and nothing secret
+    writer = Writer(random.Random(56))  # noqa: S311 - the same papers every time
     others = [writer.write()._asdict() for _ in range(_OTHERS)]
     papers = [*list_papers(), *(paper for paper in others if "quant-ph" not in paper["categories"])]
     for number, fields in enumerate(papers):

@@ -91,7 +91,10 @@ class Tally:
 
 
 def read_inputs(battery: Battery, seed: int, first: int, count: int) -> Tally:
-    """Read `count` inputs from number `first` on, under a watch that also ends a hang in a regular expression."""
+    """Read `count` inputs from number `first` on.
+
+    The watch over them also ends a hang in a regular expression.
+    """
 
     def give_up(_signal: int, _frame: FrameType | None) -> None:
         raise HungError
@@ -132,16 +135,20 @@ def read_all(battery: Battery, seed: int, inputs: int, processes: int) -> Tally:
             tally.add(batch.result())
             if done % max(1, len(batches) // 20) == 0:
                 read = sum(tally.verdicts.values())
-                told = f"{read:>11,} inputs  {time.monotonic() - begun:6.0f} s  {len(tally.findings)} findings"
+                told = (
+                    f"{read:>11,} inputs  {time.monotonic() - begun:6.0f} s"
+                    f"  {len(tally.findings)} findings"
+                )
                 click.echo(told, err=True)
     _tell(tally, time.monotonic() - begun)
     return tally
 
 
 def _tell(tally: Tally, seconds: float) -> None:
-    """Print the counts by sort and verdict, the remarks, the slowest input and how many findings there are."""
+    """Print counts by sort and verdict, remarks, the slowest input and the number of findings."""
     click.echo(
-        f"{sum(tally.verdicts.values()):,} inputs, {tally.size / 1e6:,.0f} MB, in {seconds:,.0f} s\n"
+        f"{sum(tally.verdicts.values()):,} inputs, {tally.size / 1e6:,.0f} MB, "
+        f"in {seconds:,.0f} s\n"
     )
     for title, counted in (("verdicts", tally.verdicts), ("remarks", tally.remarks)):
         click.echo(f"{title}:")

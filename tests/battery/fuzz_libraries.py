@@ -1,4 +1,4 @@
-"""Files of libraries to start mutations from, ways to damage them, and what a reading of one must be."""
+"""Files of libraries to mutate, ways to damage them, and what a reading of one must be."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ _TAG = re.compile(rb"<[^!?][^>]*>")
 _OPENING = re.compile(rb"<([A-Za-z][\w:.-]*)([^>]*?)(/?)>")
 _NUMBER = re.compile(rb"\d+")
 _DATE = re.compile(
-    rb"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-][\d:]+))?|(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} [\d:]+ \S{3,5}"
+    rb"\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-][\d:]+))?|"
+    rb"(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} [\d:]+ \S{3,5}"
 )
 _DECLARATION = re.compile(rb"<\?xml[^>]*>\s*")
 _ENTRY = re.compile(rb"<entry>.*?</entry>|<record>.*?</record>|<item>.*?</item>", re.DOTALL)
@@ -262,7 +263,7 @@ def _replace(
 
 
 def _pick_element(draw: random.Random, body: bytes) -> tuple[int, int]:
-    """Return where an element begins and ends, as far as that can be seen without reading the page."""
+    """Return where an element begins and ends, as far as a look at its tags can tell."""
     tags = list(_OPENING.finditer(body))
     if not tags:
         return 0, 0

@@ -1,4 +1,4 @@
-"""Small pages of arXiv's interfaces to start mutations from, each with what was asked for and what it holds."""
+"""Small pages of arXiv's interfaces to mutate, each with what was asked for and what it holds."""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""Reads queries by the million, most of them broken: `python -m tests.battery.fuzz_queries --inputs 1000000`.
+"""Reads queries by the million, most of them broken.
 
-Each text is read, printed, read again, brought to its canonical form, written for arXiv, held against
-made-up papers and explained. A reader gives a query or a `QueryError` at a
-place within the text. Anything else is a crash, more than `HANG` seconds a hang, and `assess` says what is wrong.
-Input N of a seed is always the same text: `--input N` reads that one alone. Findings make the exit code 1.
+Run it by `python -m tests.battery.fuzz_queries --inputs 1000000`.
+
+Each text is read, printed, read again, brought to its canonical form, written for arXiv, held
+against made-up papers and explained. A reader gives a query or a `QueryError` at a place within the
+text. Anything else is a crash, more than `HANG` seconds a hang, and `assess` says what is wrong.
+Input N of a seed is always the same text: `--input N` reads that one alone. Findings make the exit
+code 1.
 """
 
 from __future__ import annotations
@@ -143,11 +146,16 @@ def papers() -> tuple[AnalysedPaper, ...]:
     """Return made-up papers that many of the words occur in, and one that says nothing."""
     day = datetime(2024, 5, 1, tzinfo=UTC)
     full = Paper(
-        ArxivId.parse("2603.10026"), 2, "Tail latency of self-supervised GPUs: $k$-means and Schr\\\"odinger's",
+        ArxivId.parse("2603.10026"), 2,
+        "Tail latency of self-supervised GPUs: $k$-means and Schr\\\"odinger's",
         "Generative transformers, the state of the art. 机器学习 größe $\\mu$path.",
-        (Author("Keiko Lindquell"), Author("J. Smith"), Author("Adrian Del Maestro"), Author("Pınar Tözün")),
-        ("cs.PF", "math.NA", "hep-th"), day, day, comment="3 figures, x and y1", journal_ref="Phys. Rev. z2",
-        report_no="RN-x", dois=("10.1103/PhysRevLett.116.061102",),
+        (
+            Author("Keiko Lindquell"), Author("J. Smith"), Author("Adrian Del Maestro"),
+            Author("Pınar Tözün"),
+        ),
+        ("cs.PF", "math.NA", "hep-th"), day, day,
+        comment="3 figures, x and y1", journal_ref="Phys. Rev. z2", report_no="RN-x",
+        dois=("10.1103/PhysRevLett.116.061102",),
     )  # fmt: skip
     bare = Paper(ArxivId.parse("hep-th/9901001"), 1, "", "", (), (), day, day)
     return analyse(full), analyse(bare)

@@ -13,7 +13,8 @@ def _split(*lines: str) -> tuple[str, ...]:
 
 
 PREFIXES: Final = _split(
-    "ti:|abs:||all:|co:|jr:|rn:|au:|author:|cat:|id:|doi:|submittedDate:|lastUpdatedDate:|title:|arXiv:|TI:",
+    "ti:|abs:||all:|co:|jr:|rn:|au:|author:",
+    "cat:|id:|doi:|submittedDate:|lastUpdatedDate:|title:|arXiv:|TI:",
     "Abs:|CAT:|foo:|authors:|date:|:|ti::|ti:au:|submittedDate:[|x-y:|http:|orcid:",
 )
 WORDS: Final = _split(
@@ -45,13 +46,16 @@ DATES: Final = _split(
     "[20240230 TO 2025]|[2024]|[|[]",
     "[2024-01-01 TO 2024-02-01]|[1985 TO 1990]|[0000 TO 9999]|[9999 TO 9999]|[2024 TO 2025",
     "20240101*|[202401012460 TO 2025]",
-    "[٢٠٢٤ TO 2025]|[2024 to 2025]|[2024  TO  2025]|[2024 TO 2025]]|[20240101000000 TO 20250101000000]",
+    "[٢٠٢٤ TO 2025]|[2024 to 2025]|[2024  TO  2025]|[2024 TO 2025]]",
+    "[20240101000000 TO 20250101000000]",
 )
 OPERATORS: Final = _split(
-    " AND | OR | ANDNOT | NOT | and | or | Not | | |\n|\r\n|\t| AND NOT | OR NOT | AND AND | || | && |, "
+    " AND | OR | ANDNOT | NOT | and | or | Not | | |\n|\r\n|\t",
+    " AND NOT | OR NOT | AND AND | || | && |, ",
 )
 SIGNS: Final = _split(
-    '(|)|"|\'|[|]|*|?|:|-|,|;|.|/|\\|$|{|}|+|%|&|=|#|\x00|\x7f|\u00a0|\u2003|\n|\ud83d|((|))|""|()|NOT '
+    "(|)|\"|'|[|]|*|?|:|-|,|;|.|/|\\|$",
+    '{|}|+|%|&|=|#|\x00|\x7f|\u00a0|\u2003|\n|\ud83d|((|))|""|()|NOT ',
 )
 
 ADDRESSES: Final = (
@@ -63,10 +67,13 @@ ADDRESSES: Final = (
     (
         "https://arxiv.org/search/advanced?"
         "advanced=&terms-0-operator=AND&terms-0-term=tail+latency&terms-0-field=title"
-        "&terms-1-operator=OR&terms-1-term=GPU&terms-1-field=abstract&terms-2-operator=NOT&terms-2-term=cloud"
+        "&terms-1-operator=OR&terms-1-term=GPU&terms-1-field=abstract"
+        "&terms-2-operator=NOT&terms-2-term=cloud"
         "&terms-2-field=all&classification-computer_science=y&classification-physics=y"
-        "&classification-physics_archives=hep-th&classification-include_cross_list=exclude&date-year=2024"
-        "&date-filter_by=date_range&date-from_date=2024-01-01&date-to_date=&date-date_type=submitted_date"
+        "&classification-physics_archives=hep-th"
+        "&classification-include_cross_list=exclude&date-year=2024"
+        "&date-filter_by=date_range&date-from_date=2024-01-01&date-to_date="
+        "&date-date_type=submitted_date"
     ),
     "https://arxiv.org/a/warner_s_1",
     "arxiv.org/a/0000-0002-7970-7855.atom",

@@ -1,8 +1,11 @@
-"""Asks every address of the web shell in every way: `python -m tests.battery.fuzz_web --requests 20000 --seed 1`.
+"""Asks every address of the web shell in every way.
 
-Requests come from a grammar of forms and tokens; what pages and mails offer is taken up, damaged and sent back.
-Now and then hours pass and all that is due is done. No answer may be an error of the server or a redirect, none
-without a policy; no request by a form stays longer than it may; and at the end every stored row reads back.
+Run it by `python -m tests.battery.fuzz_web --requests 20000 --seed 1`.
+
+Requests come from a grammar of forms and tokens; what pages and mails offer is taken up, damaged
+and sent back. Now and then hours pass and all that is due is done. No answer may be an error of the
+server or a redirect, none without a policy; no request by a form stays longer than it may; and at
+the end every stored row reads back.
 """
 
 from __future__ import annotations
@@ -54,13 +57,14 @@ KINDS = (
     "\xff",
 )
 FIELDS = (
-    "address q was days hour zone kinds kind feed joins answer token name text until abstracts action"
-    " subscription on listed List-Unsubscribe next page day"
+    "address q was days hour zone kinds kind feed joins answer token name text until abstracts"
+    " action subscription on listed List-Unsubscribe next page day"
 )
 VALUES = (
-    "yes not-me leave undo save pause resume erase export move feed delete edit weekdays daily announcement 0 9 23"
-    " -1 9.5 ٣ Europe/Berlin Mars/Olympus ../../etc/passwd new replacement none short full plain summary perf-team"
-    " nobody * on One-Click 2026-12-24 2026-02-30 9999-12-31 0001-01-01 null // \\ \x7f <script> {{7*7}} %s ' \""
+    "yes not-me leave undo save pause resume erase export move feed delete edit weekdays daily"
+    " announcement 0 9 23 -1 9.5 ٣ Europe/Berlin Mars/Olympus ../../etc/passwd new replacement none"
+    " short full plain summary perf-team nobody * on One-Click 2026-12-24 2026-02-30 9999-12-31"
+    " 0001-01-01 null // \\ \x7f <script> {{7*7}} %s ' \""
     " \u202e \ufffe 🙂 é"
 )
 LONG = ("x" * 300, "x" * 3_000, "x" * 70_000)
@@ -375,7 +379,8 @@ def main(requests: int, seed: int, at_once: int, *, postgres: bool) -> None:
         began = monotonic()
         found = asyncio.run(fuzz(grammar, requests, at_once))
         click.echo(
-            f"{requests:,} requests to {len(grammar.routes)} addresses in {monotonic() - began:,.0f} s"
+            f"{requests:,} requests to {len(grammar.routes)} addresses "
+            f"in {monotonic() - began:,.0f} s"
         )
         click.echo(f"seed {seed}; {len(world.mail.mails)} mails were sent")
     click.echo("\n".join([*found[:20], f"{len(found)} findings"]))

@@ -226,13 +226,15 @@ def live(
     breaches = find_breaches(served, pace.spacing)
     overlaps = [breach for breach in breaches if breach.gap < 0]
     granted, made = _read_journals(folder, database)
-    print(f"{pace.name}, spacing {pace.spacing:g} s, seed {seed}: {time.monotonic() - begun:.0f} s")  # noqa: T201 - a command
+    seconds = time.monotonic() - begun
+    print(f"{pace.name}, spacing {pace.spacing:g} s, seed {seed}: {seconds:.0f} s")  # noqa: T201
     print("  faults   ", sum(fire.counts.values()), dict(sorted(fire.counts.items())))  # noqa: T201
     print("  requests ", len(served), Counter(one.who for one in served))  # noqa: T201
     print(f"  too close {len(breaches) - len(overlaps)}, overlapping {len(overlaps)}")  # noqa: T201
     print(f"  grants that lapsed before a byte left: {granted - made}")  # noqa: T201
     print(  # noqa: T201
-        f"  longest silence {longest_silence(served):.1f} s; pollers that ended by themselves: {fire.exits}"
+        f"  longest silence {longest_silence(served):.1f} s; "
+        f"pollers that ended by themselves: {fire.exits}"
     )
     for breach in breaches[:10]:
         print("  ", breach)  # noqa: T201

@@ -21,7 +21,7 @@ _SLOW = (0.2, 0.5)
 
 @dataclass(frozen=True)
 class Served:
-    """A request: when it had come, when its answer was about to leave, by `monotonic`, and who asked."""
+    """A request: who asked, and by `monotonic` when it came and when its answer was to leave."""
 
     began: float
     ended: float
@@ -73,7 +73,7 @@ class NotingArxiv(LoopbackServer):
 
 
 def find_breaches(served: list[Served], spacing: float) -> list[Breach]:
-    """Return the requests that began before the spacing since the end of all before them was over."""
+    """Return the requests that began sooner than the spacing after all before them had ended."""
     breaches: list[Breach] = []
     last: Served | None = None
     for one in served:

@@ -132,7 +132,7 @@ def _shift_clock(seconds: float) -> None:
             return moment.now(tz) + dt.timedelta(seconds=seconds)
 
     time.time = lambda: real() + seconds
-    digest.model.clock.datetime = Shifted  # type: ignore[attr-defined]  # the one reader of the time
+    digest.model.clock.datetime = Shifted  # type: ignore[attr-defined]  # the one reader of time
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""Kills the product while it works, and judges what came of it: `python -m tests.battery.kill --seed 1`.
+"""Kills the product while it works, and judges what came of it.
 
-Real processes of `digest serve` over a real database, beside a small arXiv, a mail server and a Slack that
-loses answers. They are killed, paused and in the end restarted in good order; nothing may be lost, nothing
-may come twice in Slack or in a feed, and few mails may. With `--planted` faults are built in on purpose, and
-the same judge must find each.
+Run it by `python -m tests.battery.kill --seed 1`.
+
+Real processes of `digest serve` over a real database, beside a small arXiv, a mail server and a
+Slack that loses answers. They are killed, paused and in the end restarted in good order; nothing
+may be lost, nothing may come twice in Slack or in a feed, and few mails may. With `--planted`
+faults are built in on purpose, and the same judge must find each.
 """
 
 from __future__ import annotations
@@ -279,8 +281,17 @@ def _describe_findings(outcome: Outcome) -> str:
 @click.option(
     "--planted", is_flag=True, help="Build faults in, one after the other, and see each found."
 )
-def main(*, mode: str, folder: Path | None, planted: bool, **figures: Any) -> None:  # noqa: ANN401 - of a plan
-    """Live one battery on each kind of database, print its figures, and exit with 1 if anything is wrong."""
+def main(
+    *,
+    mode: str,
+    folder: Path | None,
+    planted: bool,
+    **figures: Any,  # noqa: ANN401 - of a plan
+) -> None:
+    """Live one battery on each kind of database and print its figures.
+
+    Exit with 1 if anything is wrong.
+    """
     signal.signal(signal.SIGTERM, _leave)
     if planted:
         raise SystemExit(not run_planted(figures["seed"], click.echo))

@@ -91,7 +91,7 @@ class Book:
         return copies
 
     def help_held(self, arrived: set[str], now: datetime) -> list[int]:
-        """Be the operator: what is held and never arrived, as the other side's book says, is sent again."""
+        """Be the operator: send again what is held and, by the other side's book, never arrived."""
         held = select(deliveries.c.id, deliveries.c.idempotency_key).where(
             deliveries.c.state == DeliveryState.HELD
         )

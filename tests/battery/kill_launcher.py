@@ -19,7 +19,7 @@ from tests.simulator import planted
 
 
 def shorten_leases(seconds: float) -> None:
-    """Let claims lapse sooner, everything else in proportion, so that a try does not wait for minutes."""
+    """Let claims lapse sooner, all else in proportion, so that a try does not wait for minutes."""
     part = seconds / CLAIM_LEASE
     for function in (outbox.claim, attempts.begin):
         function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), "lease_seconds": seconds}

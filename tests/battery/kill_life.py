@@ -149,7 +149,8 @@ class KillRun:
             phase()
             self.tally.seconds[phase.__name__.strip("_")] = time.monotonic() - begun
             self._tell(
-                f"{phase.__name__.strip('_')}: {time.monotonic() - begun:.0f} s · {self._describe()}"
+                f"{phase.__name__.strip('_')}: {time.monotonic() - begun:.0f} s · "
+                f"{self._describe()}"
             )
         return self.tally
 
@@ -326,7 +327,7 @@ class KillRun:
         await_ready(self._replicas)
 
     def _turn_page(self) -> None:
-        """Bring out the next papers once the last were found, told where they were due, and mostly delivered."""
+        """Bring out new papers once the last were found, told where due, and mostly delivered."""
         now = time.monotonic()
         if now - self._asked_at < _ASK_EVERY:
             return
@@ -469,7 +470,8 @@ class KillRun:
         tally = self.tally
         world = self._world
         return (
-            f"{tally.steps} steps · {world.book.planned:,} deliveries, {world.book.count_open():,} open · "
-            f"{len(world.mail.arrivals):,} mails, {len(world.slack.messages):,} posts · {tally.kills} kills, "
-            f"{tally.pauses} pauses, {tally.restarts} restarts"
+            f"{tally.steps} steps · {world.book.planned:,} deliveries, "
+            f"{world.book.count_open():,} open · "
+            f"{len(world.mail.arrivals):,} mails, {len(world.slack.messages):,} posts · "
+            f"{tally.kills} kills, {tally.pauses} pauses, {tally.restarts} restarts"
         )

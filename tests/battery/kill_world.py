@@ -111,7 +111,7 @@ class LossySlack(SlackReceiver):
 
 
 class Press:
-    """Brings out papers: one or two in each category a step, some in a second category, some ids late.
+    """Brings out papers: one or two in each category a step, some in a second, some ids late.
 
     Attributes:
         categories: every paper brought out so far, by id.

@@ -56,7 +56,7 @@ class Tally:
         queries: Sequence[Query],
         answer: Callable[[int], Sequence[int]],
     ) -> None:
-        """Hold the index's answers to some queries against those of another, asked by the query's place."""
+        """Hold the index's answers to queries against another's, asked by the query's place."""
         found = PaperIndex(papers).find(queries)
         for key, (query, met) in enumerate(zip(queries, found, strict=True)):
             ours = set(met)
@@ -165,7 +165,7 @@ def tell(name: str, tally: Tally, seconds: float) -> None:
 def main(queries: int, papers: int, sample: int, seed: int) -> None:
     made_of, day, others = load_day()
     click.echo(f"{made_of}, seed {seed}")
-    some = random.Random(seed).sample(day, min(papers, len(day)))  # noqa: S311 - the same papers every time
+    some = random.Random(seed).sample(day, min(papers, len(day)))  # noqa: S311 - by the seed
     some += load_odd()
     vocabulary = [*some, *day, *others[: len(day)]]
     comparisons: dict[str, Callable[[], Tally]] = {

@@ -49,7 +49,8 @@ README = {"day.png": View(390), "day-dark.png": View(390, is_dark=True)}
 _SCREEN = 812
 _FINE = 2
 _PHONES = """<body style="margin: 0; display: flex; gap: 20px">
-<style>div {{ width: 390px; height: {height}px; border: 1px solid #8c959f80; border-radius: 24px }}</style>
+<style>div {{ width: 390px; height: {height}px; \
+border: 1px solid #8c959f80; border-radius: 24px }}</style>
 <div style="background: url({picture}) 0 0 / 390px no-repeat"></div>
 <div style="background: url({picture}) 0 -{height}px / 390px no-repeat"></div>"""
 

@@ -22,7 +22,7 @@ How soon it should stop is for others to judge.
 _LOOK = 0.02
 
 LONGEST_AIM = 0.2
-"""Seconds within which a kill strikes, at a moment that nothing here has a part in; many mails' time."""
+"""Seconds within which a kill strikes, at a moment nothing here decides; many mails' time."""
 
 
 class Replica:

@@ -1,7 +1,9 @@
-"""Runs without a server, killed, doubled, paused and cut off: `python -m tests.battery.runners --seed 1`.
+"""Runs without a server, killed, doubled, paused and cut off.
 
-Each run is a real process in a fresh clone, which knows the repository and the secrets. What arrived is judged,
-and every object that was ever pushed is searched for what is hidden.
+Run it by `python -m tests.battery.runners --seed 1`.
+
+Each run is a real process in a fresh clone, which knows the repository and the secrets. What
+arrived is judged, and every object that was ever pushed is searched for what is hidden.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judges a battery of runners by what arrived, by the database, and by all that was pushed and printed."""
+"""Judges a battery of runners by what arrived, the database, and what was pushed or printed."""
 
 from __future__ import annotations
 

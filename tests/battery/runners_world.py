@@ -58,7 +58,8 @@ case $is_push$is_struck in yesafter | yesamid) : > "$box/struck" ;; esac
 if [ "$is_struck" = amid ]; then
     (exec setsid GIT "$@") < /dev/null > /dev/null 2>&1 &
 fi
-case $is_struck in before | amid) kill -"$signal" $PPID; [ "$signal$order" = STOPbefore ] || exit 128 ;; esac
+case $is_struck in before | amid) kill -"$signal" $PPID; \
+[ "$signal$order" = STOPbefore ] || exit 128 ;; esac
 case $fault in
     fail) echo "fatal: unable to access origin" >&2; exit 128 ;;
     late*) (sleep "${fault#late }"; exec setsid GIT "$@") < /dev/null > /dev/null 2>&1 &
@@ -304,7 +305,7 @@ class Origin:
         return self._git("--git-dir", str(self._path), *arguments)
 
     def list_objects(self) -> Iterator[tuple[str, str, bytes]]:
-        """Yield id, kind and content of every object that was ever pushed, also of those no branch has."""
+        """Yield id, kind and content of every object ever pushed, also of those no branch has."""
         command = [_GIT, "--git-dir", str(self._path), "cat-file", "--batch-all-objects", "--batch"]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: S603 - ours
             assert process.stdout is not None
@@ -320,4 +321,5 @@ class Origin:
         return self.folder / "origin.git"
 
     def _git(self, *arguments: str) -> bytes:
-        return subprocess.run([_GIT, *arguments], capture_output=True, check=True).stdout  # noqa: S603 - ours
+        command = [_GIT, *arguments]
+        return subprocess.run(command, capture_output=True, check=True).stdout  # noqa: S603 - ours

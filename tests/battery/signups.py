@@ -1,8 +1,11 @@
-"""Ten thousand requests that nobody meant, and who learns what from an answer: `python -m tests.battery.signups`.
+"""Ten thousand requests that nobody meant, and who learns what from an answer.
 
-Requests from made-up networks come for one address, then for many, while a simulated clock runs; the mails that
-left are held against the limits. Known and unknown addresses are asked for in turn, and the times of the answers
-compared. Scanners open and post to links of mails, and must neither confirm nor unsubscribe anybody.
+Run it by `python -m tests.battery.signups`.
+
+Requests from made-up networks come for one address, then for many, while a simulated clock runs;
+the mails that left are held against the limits. Known and unknown addresses are asked for in turn,
+and the times of the answers compared. Scanners open and post to links of mails, and must neither
+confirm nor unsubscribe anybody.
 """
 
 from __future__ import annotations
@@ -72,7 +75,10 @@ BODIES = (
 
 
 class OpenInstallation:
-    """An installation where anybody may subscribe, and who sends it forms as its pages do, from any network."""
+    """An installation where anybody may subscribe.
+
+    It is sent forms as its pages send them, from any network.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._worlds = live_in(folder)
@@ -208,7 +214,8 @@ async def compare(verdict: Verdict, pairs: int, draw: random.Random) -> None:
         distance = max(map(abs, places))
         allowed = 1.36 * sqrt(2 / pairs)
         verdict.counts[
-            f"pairs: Kolmogorov-Smirnov distance {distance:.4f}, by chance up to {allowed:.4f} (5 %)"
+            f"pairs: Kolmogorov-Smirnov distance {distance:.4f}, "
+            f"by chance up to {allowed:.4f} (5 %)"
         ] = pairs
         if distance > allowed:
             verdict.accuse("answer times", f"they differ by {distance:.4f}")

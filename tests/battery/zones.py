@@ -40,7 +40,7 @@ _DAY = timedelta(days=1)
 
 @dataclass
 class Tally:
-    """What was tried and what was wrong; `never` are dates that a zone left out, as zone and date."""
+    """What was tried and what was wrong; `never` holds zones with dates that they left out."""
 
     zones: int = 0
     transitions: int = 0
@@ -54,15 +54,21 @@ class Tally:
     def describe(self) -> list[str]:
         never = ", ".join(f"{day} in {zone}" for zone, day in sorted(self.never)) or "none"
         return [
-            f"{self.zones} zones, {self.transitions:,} changes of their clocks, {self.cases:,} cases",
-            f"{self.turns:,} turns, {self.moved:,} moved to a gap's end, {self.repeated:,} at a time shown twice",
+            (
+                f"{self.zones} zones, {self.transitions:,} changes of their clocks, "
+                f"{self.cases:,} cases"
+            ),
+            (
+                f"{self.turns:,} turns, {self.moved:,} moved to a gap's end, "
+                f"{self.repeated:,} at a time shown twice"
+            ),
             f"dates that never existed: {never}",
             f"wrong: {len(self.findings)}",
         ]
 
 
 def find_transitions(zone: str, first: int, last: int) -> Iterator[datetime]:
-    """Yield the moments at which a zone's offset changes, from the beginning of a year to the end of another."""
+    """Yield the moments when a zone's offset changes, from the start of a year to another's end."""
     place = ZoneInfo(zone)
     moment = datetime(first, 1, 1, tzinfo=UTC)
     end = datetime(last + 1, 1, 1, tzinfo=UTC)
@@ -140,7 +146,7 @@ def _try_time(zone: str, at: time, readings: list[tuple[datetime, datetime]], ta
 def _read_turns(
     zone: str, at: time, readings: list[tuple[datetime, datetime]], tally: Tally
 ) -> dict[date, datetime]:
-    """Return when the wall clock first shows a time of each date that begins and ends within the readings."""
+    """Return when the wall clock first shows a time of each date that lies within the readings."""
     days = Counter(shown.date() for _, shown in readings)
     first = min(days) + _DAY
     last = max(days) - _DAY

@@ -28,6 +28,6 @@ def load_papers() -> tuple[str, list[Paper]]:
 
 
 def load_day() -> tuple[str, list[Paper], list[Paper]]:
-    """Return what the papers are, those of the day, and others, which saved queries are drawn of."""
+    """Return what the papers are, those of the day, and others that saved queries are drawn of."""
     made_of, papers = load_papers()
     return made_of, papers[:DAY], papers[DAY:]

@@ -114,7 +114,7 @@ def read_rated(path: Path) -> tuple[dict[str, PaperText], dict[str, Person]]:
 def measure_rated(
     weights: Weights, papers: Mapping[str, PaperText], people: Mapping[str, Person]
 ) -> Iterator[tuple[str, int, dict[str, int]]]:
-    """Yield a person, the number of a library, and how near to it each paper is that the person rated."""
+    """Yield a person, a library's number, and how near to it each paper they rated is."""
     for name, person in people.items():
         texts = Texts.read([papers[number] for number in person.ratings])
         for place, library in enumerate(person.libraries):

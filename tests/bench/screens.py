@@ -106,7 +106,7 @@ def list_digests() -> dict[str, Digest]:
 
 
 def measure(browser: Browser, file: Path) -> list[float]:
-    """Take pictures of a mail beside its file, and return how many screens it takes in each font."""
+    """Picture a mail beside its file, and return how many screens it takes in each font."""
     page = browser.new_page()
     page.goto(file.resolve().as_uri())
     for width in (800, PHONE["width"]):
