@@ -33,7 +33,12 @@ def small_plan(mode: str, **figures: float) -> KillPlan:
         "lease": 10.0,
         "lossy": 0.1,
     }
-    return KillPlan(seed=3, mode=mode, daily=mode == "postgresql", **{**few, **figures})  # type: ignore[arg-type]  # counts stay whole
+    return KillPlan(
+        seed=3,
+        mode=mode,
+        daily=mode == "postgresql",
+        **{**few, **figures},  # type: ignore[arg-type]  # counts stay whole
+    )
 
 
 @by_night

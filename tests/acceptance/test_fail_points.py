@@ -1,7 +1,8 @@
-"""Whatever a process was at when it was killed, every reader gets the day's digest, as the table says.
+"""Whatever a process was at when it was killed, every reader gets the day's digest.
 
-Every death is a real `kill -9` of a process of its own, with a real mail server, Slack over HTTP, arXiv over
-HTTP, and a real database. By night each row is lived on both databases; always, a few of them.
+The table says how. Every death is a real `kill -9` of a process of its own, with a real mail
+server, Slack over HTTP, arXiv over HTTP, and a real database. By night each row is lived on both
+databases; always, a few of them.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ def test_a_point_of_death_names_a_function_that_exists(path: str) -> None:
 # process dies at.
 
 TOO_LITTLE = 400
-"""Bytes that two of the day's papers fit into, and neither all four nor the message that lists their titles."""
+"""Bytes that two of the day's papers fit into.
+
+Neither all four do, nor the message that lists their titles.
+"""
 
 SHORTENED = {
     "Slack has refused it → the mark": Point("digest.store.attempts:mark_unsent"),

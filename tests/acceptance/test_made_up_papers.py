@@ -84,7 +84,8 @@ def test_who_subscribes_between_two_announcements_has_the_day_s_news_with_the_fi
     later(clock, 3)
     with (here.folder / "digest.toml").open("a") as file:
         file.write(
-            '[[subscriptions]]\nname = "late"\nfollow = ["perf"]\nto = ["mailto:late@example.org"]\n'
+            '[[subscriptions]]\nname = "late"\nfollow = ["perf"]\n'
+            'to = ["mailto:late@example.org"]\n'
         )
     (digest,) = here.run().plan.digests
     assert (digest.subscription, str(digest.occasion)) == ("late", "first digest")

@@ -350,7 +350,7 @@ def test_a_mail_that_makes_up_for_a_missed_turn_bears_the_day_of_its_last_papers
 
 
 @pytest.mark.parametrize("is_run", [False, True])
-def test_after_three_days_without_the_harvest_every_medium_says_one_day_of_a_paper_and_the_right_one(
+def test_after_three_days_without_the_harvest_every_medium_says_the_right_day_of_a_paper(
     arxiv: DemoArxiv, clock: ManualClock, install: Callable[..., Installation], *, is_run: bool
 ) -> None:
     here = install(arxiv, extra=f"look_back = '0 days'\n{ALL_KINDS}", when="on announcement")

@@ -7,11 +7,13 @@ from typing import Protocol
 from playwright.sync_api import Locator, Page, expect
 
 _FOCUSED = """() => {
-    const one = document.activeElement, style = getComputedStyle(one), place = one.getBoundingClientRect()
+    const one = document.activeElement, style = getComputedStyle(one),\
+ place = one.getBoundingClientRect()
     return {
         place: one === document.body ? -1 : [...document.querySelectorAll("*")].indexOf(one),
         top: place.top + scrollY, bottom: place.bottom + scrollY,
-        isMarked: style.outlineStyle != "none" && parseFloat(style.outlineWidth) > 0 || style.boxShadow != "none",
+        isMarked: style.outlineStyle != "none" && parseFloat(style.outlineWidth) > 0\
+ || style.boxShadow != "none",
         isSeen: place.width > 0 && place.height > 0 && place.bottom > 0 && place.top < innerHeight,
         what: one.outerHTML.slice(0, 200), hasParts: one.type === "date",
     }
@@ -72,7 +74,10 @@ class Keyboard:
         expect(target.locator("option:checked")).to_have_text(label)
 
     def _reach(self, target: Locator) -> None:
-        """Press Tab until something has the focus, from where the focus is, and from the top again."""
+        """Press Tab until something has the focus.
+
+        It begins where the focus is, and once more at the top.
+        """
         expect(target).to_be_visible()
         before = self._page.evaluate(_FOCUSED)
         turns = 0

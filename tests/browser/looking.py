@@ -46,11 +46,13 @@ _AXE_RUN = (
 )
 
 _BYTES = """() => performance.getEntries()
-    .filter(one => one.entryType == "navigation" || one.entryType == "resource" && one.initiatorType != "fetch")
+    .filter(one => one.entryType == "navigation"\
+ || one.entryType == "resource" && one.initiatorType != "fetch")
     .reduce((sum, one) => sum + one.decodedBodySize, 0)"""
 
 _LOW = """least => [...document.querySelectorAll("button, select, textarea, input")]
-    .filter(one => !["hidden", "checkbox", "radio"].includes(one.type) && one.getClientRects().length)
+    .filter(one => !["hidden", "checkbox", "radio"].includes(one.type)\
+ && one.getClientRects().length)
     .filter(one => one.getBoundingClientRect().height < least - .5)
     .map(one => `${one.outerHTML} is ${one.getBoundingClientRect().height} px high`)"""
 
@@ -101,7 +103,10 @@ def check_page(page: Page) -> None:
 
 
 class Windows:
-    """Opens windows, each for one more person, and keeps what their consoles say as `complaints`."""
+    """Opens windows, each for one more person.
+
+    What their consoles say is kept as `complaints`.
+    """
 
     def __init__(self, browser: Browser) -> None:
         self.complaints: list[str] = []
@@ -117,7 +122,7 @@ class Windows:
     def open(self, **options: object) -> Page:
         """Open a window as wide as a desk; the options are those of Playwright's `new_context`."""
         chosen = {"viewport": DESK, "locale": "en-GB", "timezone_id": "Europe/Berlin", **options}
-        context = self._browser.new_context(**chosen)  # type: ignore[arg-type]  # Playwright's own options
+        context = self._browser.new_context(**chosen)  # type: ignore[arg-type]  # Playwright's own
         self._stack.callback(context.close)
         context.set_default_timeout(PATIENCE)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))

@@ -1,4 +1,7 @@
-"""Pictures of every page that people meet: `python -m tests.browser.pictures --to FOLDER`, or `--readme`."""
+"""Pictures of every page that people meet.
+
+They are made by `python -m tests.browser.pictures --to FOLDER`, or `--readme`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ QUERY = "abs:measure OR abs:wait"
 
 _GITHUB = Path(__file__).parents[2] / ".github"
 README = {"start.png": 860, "preferences.png": 860}
-"""The README's pictures, and how much of each page they show, in CSS pixels of a window 720 wide."""
+"""The README's pictures, and how much of each page they show.
+
+That is in CSS pixels of a window 720 wide.
+"""
 
 
 def list_pages(world: World, page: Page) -> Iterator[tuple[str, str]]:
@@ -99,7 +105,10 @@ def main(*, folder: Path, readme: bool) -> None:
                 (folder / file).write_bytes(shrink(page.screenshot()))
             elif not readme:
                 for view, window, scheme in (("desk", DESK, "light"), ("phone", PHONE, "dark")):
-                    page = browser.new_page(viewport=window, color_scheme=scheme)  # type: ignore[arg-type]  # a literal
+                    page = browser.new_page(
+                        viewport=window,
+                        color_scheme=scheme,  # type: ignore[arg-type]  # a literal
+                    )
                     page.goto(url)
                     page.screenshot(path=folder / f"{name}-{view}.png", full_page=True)
             click.echo(f"{name}: {url}")

@@ -133,7 +133,10 @@ class Story:
         expect(self.page.get_by_role("button", name=TAKE_BACK)).to_have_count(0)
 
     def edit_query(self, digest: EmailMessage) -> None:
-        """Change the saved query by the link of a digest, and see the difference before it is saved."""
+        """Change the saved query by the link of a digest.
+
+        The difference is seen before it is saved.
+        """
         self.page.goto(self.world.find_link(digest, "/p/"))
         self.look()
         self.press("link", EDIT)
@@ -164,7 +167,8 @@ class Story:
         assert len(self.world.list_mails(ADDRESS)) == before
 
     def press(self, role: str, name: re.Pattern[str]) -> None:
-        self.hands.press(self.page.get_by_role(role, name=name).first)  # type: ignore[arg-type]  # "button" or "link"
+        found = self.page.get_by_role(role, name=name)  # type: ignore[arg-type]  # a literal
+        self.hands.press(found.first)
 
     def write(self, label: re.Pattern[str], text: str) -> None:
         self.hands.write(self.page.get_by_label(label).first, text)

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.golden.conftest import Golden
-from tests.integration.cli.conftest import Shell, _logging_as_it_was, digest  # noqa: F401 - fixtures, found by name
+from tests.integration.cli.conftest import (
+    Shell,
+    _logging_as_it_was,  # noqa: F401 - a fixture, found by name
+    digest,  # noqa: F401 - the same
+)
 from tests.integration.cli.examined import DOMAIN, Examined
 from tests.integration.cli.test_doctor import examined  # noqa: F401 - the same
 
@@ -43,7 +47,11 @@ def test_all_well_in_full_with_a_test_message(
     show(golden, "doctor", re.sub(r"(?<=250 ).*|p=MII\w+", "…", text))
 
 
-def test_trouble(examined: Examined, digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixtures
+def test_trouble(
+    examined: Examined,  # noqa: F811 - the fixture
+    digest: Shell,  # noqa: F811 - the fixture
+    golden: Golden,
+) -> None:
     examined.edit('gpu = "ti:hiddenquery OR abs:hiddenword"', 'gpu = "ti:(hiddenquery OR"')
     examined.mail.login = ("login@hidden-institute.net", "another")
     examined.dns.records = {DOMAIN: ["no SPF here"]}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from digest.model.clock import ManualClock
-from tests.acceptance.conftest import arxiv, clock, install, old_papers  # noqa: F401 - fixtures are found by their names here
+from tests.acceptance.conftest import arxiv, clock, install, old_papers  # noqa: F401 - fixtures
 from tests.acceptance.test_failed_days import BERLIN, NINE, NO_SAMPLE, begin, fail
 from tests.fakes.arxiv import DemoArxiv
 from tests.golden.conftest import Golden

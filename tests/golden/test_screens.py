@@ -11,7 +11,13 @@ import pytest
 from rich.cells import cell_len
 
 from tests.golden.conftest import Golden
-from tests.integration.cli.conftest import Shell, _fortnight, _logging_as_it_was, digest, world  # noqa: F401 - fixtures are found by their names here
+from tests.integration.cli.conftest import (
+    Shell,
+    _fortnight,  # noqa: F401 - a fixture, found by name
+    _logging_as_it_was,  # noqa: F401 - the same
+    digest,  # noqa: F401 - the same
+    world,  # noqa: F401 - the same
+)
 from tests.integration.cli.fortnight import NOW, World
 from tests.integration.cli.test_library import BIB, WHALES
 from tests.integration.cli.test_missed import LIBRARY
@@ -81,8 +87,9 @@ read_last = 'ti:"tail latency"'""",
     ),
     "subscription-show-keys": (
         'name = "perf-team"',
-        """name = "perf-team"\nexclude = 'author:"Keiko Lindquell"'\nexclude_papers = ["2611.00042", "2611.00043"]
-library = "thesis.bib"\nnot_like = "zotero:12"\nread_first = ["perf", "ti:zebra"]\nread_last = "ti:survey\"""",
+        """name = "perf-team"\nexclude = 'author:"Keiko Lindquell"'
+exclude_papers = ["2611.00042", "2611.00043"]\nlibrary = "thesis.bib"
+not_like = "zotero:12"\nread_first = ["perf", "ti:zebra"]\nread_last = "ti:survey\"""",
     ),
     "query-list-unreadable": ('perf = "cat:cs.PF"', 'perf = "cat:cs.PF AND ("'),
 }
@@ -97,7 +104,11 @@ _OF_THIS_RUN = (
 
 
 @pytest.fixture(autouse=True)
-def _a_desk(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # noqa: F811 - the fixture
+def _a_desk(
+    world: World,  # noqa: F811 - the fixture
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for file, text in (("thesis.bib", LIBRARY), ("lab.bib", BIB), ("whales.bib", WHALES)):
@@ -105,7 +116,12 @@ def _a_desk(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_a_screen_looks_as_it_did(digest: Shell, world: World, golden: Golden, name: str) -> None:  # noqa: F811 - the fixtures
+def test_a_screen_looks_as_it_did(
+    digest: Shell,  # noqa: F811 - the fixture
+    world: World,  # noqa: F811 - the fixture
+    golden: Golden,
+    name: str,
+) -> None:
     if name in EDITED:
         world.edit(*EDITED[name])
         digest("run")
@@ -151,7 +167,10 @@ def test_what_is_said_of_a_refused_message_from_the_refusal_to_its_end(
     golden("refused.terminal.txt", text)
 
 
-def test_the_page_of_what_was_missed_looks_as_it_did(digest: Shell, golden: Golden) -> None:  # noqa: F811 - the fixture
+def test_the_page_of_what_was_missed_looks_as_it_did(
+    digest: Shell,  # noqa: F811 - the fixture
+    golden: Golden,
+) -> None:
     Path("thesis.bib").write_text(f"{LIBRARY}@misc{{odd}}", encoding="utf-8")
     digest("missed", "thesis.bib", "--output", "missed.html")
     page = Path("missed.html").read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ def made_up(
     return DemoPaper(
         announced=announced or plan_announcement(submitted),
         submitted=(submitted,),
-        **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each of its own type
+        **(defaults | fields),  # type: ignore[arg-type]  # fields of DemoPaper, each its own type
     )
 
 

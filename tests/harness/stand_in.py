@@ -40,7 +40,7 @@ class StandIn:
         for option, value in options.items():
             arguments += [option, str(value)]
         self._log = log.open("wb") if log else None
-        self._process = subprocess.Popen(  # noqa: S603 - the path comes from the person running the tests
+        self._process = subprocess.Popen(  # noqa: S603 - who runs the tests names the path
             [
                 *(sys.executable, str(folder / "standin" / "arxiv_standin.py"), *arguments),
                 *("--now", now, "--port", "0", "--pace-clock", "sim"),
@@ -61,9 +61,15 @@ class StandIn:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def control(self, path: str, body: object = None, method: str = "GET") -> Any:  # noqa: ANN401 - JSON
+    def control(
+        self,
+        path: str,
+        body: object = None,
+        method: str = "GET",
+    ) -> Any:  # noqa: ANN401 - JSON
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/_control/{path}", data=data, method=method)  # noqa: S310 - loopback
+        url = f"{self.url}/_control/{path}"
+        request = urllib.request.Request(url, data=data, method=method)  # noqa: S310 - loopback
         with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - loopback
             return json.load(answer)
 

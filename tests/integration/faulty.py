@@ -203,7 +203,11 @@ _pasts: dict[tuple[str, ...], bytes] = {}
 
 
 @contextmanager
-def surrounded(folder: Path, arxiv: FaultyArxiv, **more: Any) -> Iterator[World]:  # noqa: ANN401 - fields
+def surrounded(
+    folder: Path,
+    arxiv: FaultyArxiv,
+    **more: Any,  # noqa: ANN401 - fields
+) -> Iterator[World]:
     """Yield an installation beside an arXiv, and hold it to arXiv's pace when it ends."""
     with installed(World, folder, arxiv, **more) as world:
         yield world

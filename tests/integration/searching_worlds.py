@@ -41,7 +41,8 @@ class World(Installation):
 
     def come_out(self, number: int, **fields: object) -> str:
         """Have a paper announced with the next announcement; return its id."""
-        paper = made_up(number, self.clock.now() + timedelta(hours=1), **fields)  # type: ignore[arg-type]  # fields of DemoPaper
+        at = self.clock.now() + timedelta(hours=1)
+        paper = made_up(number, at, **fields)  # type: ignore[arg-type]  # fields of DemoPaper
         self.arxiv.add(paper)
         return paper.id
 

@@ -352,7 +352,10 @@ def test_a_refusal_of_all_readers_alike_is_held_for_each_and_given_up_after_seve
     [
         (
             "END",
-            "554 Message rejected: Email address is not verified. The following identities failed the check",
+            (
+                "554 Message rejected: Email address is not verified."
+                " The following identities failed the check"
+            ),
         ),
         ("END", "554 Transaction failed: Sending paused for this account."),
         ("END", "554 5.2.252 SendAsDenied; me@example.org not allowed to send as you@example.org"),
@@ -442,7 +445,10 @@ TAKEN = {"slack-webhook": Answer(b"ok"), "discord": Answer(b"{}"), "webhook": An
 def listening(
     world: World, *spoiled: tuple[str, Answer]
 ) -> Iterator[tuple[Callable[[], None], LoopbackServer]]:
-    """Have webhooks listen that answer so until they are mended, by a function, and a good one of each kind."""
+    """Have webhooks listen that answer so until they are mended, and a good one of each kind.
+
+    They are mended by the function that is yielded.
+    """
     answers = {f"/spoiled{number}": answer for number, (_, answer) in enumerate(spoiled)}
     kinds = {f"/spoiled{number}": kind for number, (kind, _) in enumerate(spoiled)}
     kinds |= {f"/good{number}": kind for number, kind in enumerate(TAKEN)}

@@ -1,4 +1,7 @@
-"""Libraries are read when they change, completed from what is stored and from arXiv, and never end a run."""
+"""Libraries are read when they change, and never end a run.
+
+They are completed from what is stored and from arXiv.
+"""
 
 from __future__ import annotations
 
@@ -280,7 +283,9 @@ def test_a_form_that_nobody_foresaw_never_ends_a_run(
 
 LIMITS = {
     "has more than 20,000 entries": "2101.00001\n" * 20_001,
-    "more than 10 times its size": f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}",
+    "more than 10 times its size": (
+        f"@string{{a = {{{'x' * 999}}}}}@misc{{k, title = {'a # ' * 99}a}}"
+    ),
     "could not be read in 3 seconds": "2101.00001 " * 1_800_000,
     "has more than 20 MB": None,
 }

@@ -1,4 +1,7 @@
-"""How much is asked of arXiv, and that it is left alone for as long as it wants, over real processes."""
+"""How much is asked of arXiv, and that it is left alone for as long as it wants.
+
+All of it goes over real processes.
+"""
 
 from __future__ import annotations
 

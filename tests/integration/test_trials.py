@@ -27,7 +27,7 @@ from tests.unit.made_up import make_paper as build_paper
 NOW = datetime(2026, 11, 20, 3, 47, tzinfo=UTC)
 
 
-def make_paper(number: int, days: int = 0, **fields: Any) -> Paper:  # noqa: ANN401 - any field of Paper
+def make_paper(number: int, days: int = 0, **fields: Any) -> Paper:  # noqa: ANN401 - any field
     """Return a paper of so many days before the announcement of Thursday, at ten in the morning."""
     moment = datetime(2026, 11, 19, 10, 0, tzinfo=UTC) - timedelta(days=days)
     return replace(
@@ -145,9 +145,9 @@ def test_a_cross_list_counts_where_it_brought_the_paper_into_the_query(site: Sit
 
 def test_an_empty_store_says_what_will_be_here(site: Site) -> None:
     trial = QueryTrials(site).try_text("cat:cs.PF")
-    assert (
-        trial.message
-        == "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
+    assert trial.message == (
+        "No papers are stored here yet."
+        " Look again tomorrow, and see what a query would have brought."
     )
     assert (trial.reading, trial.is_ready, trial.rate) == ("the paper is in cs.PF", True, "")
 
@@ -164,9 +164,8 @@ def test_where_only_searches_are_stored_nothing_is_tried(
 ) -> None:
     trial = QueryTrials(open_installation("query")).try_text("gpu AND")
     assert (trial.is_offered, trial.problem, trial.bars) == (False, None, ())
-    assert (
-        trial.message
-        == "This service stores only what its own saved queries find, so others cannot be tried here."
+    assert trial.message == (
+        "This service stores only what its own saved queries find, so others cannot be tried here."
     )
 
 

@@ -47,7 +47,10 @@ _HOURS = (5, 7, 12)
 _DEATHS = 1 / 6
 _TROUBLES = 1 / 5
 _EVENTS = 0.6
-"""How often a pass dies, a request to arXiv is spoiled, and something happens on a day besides papers."""
+"""How often a pass dies, and a request to arXiv is spoiled.
+
+The third is how often something happens on a day besides papers.
+"""
 
 _TRANSACTIONS = 90
 """A pass has about as many; it may die before each."""
@@ -212,7 +215,10 @@ class Days:
                 slack.add(kinds[number - 3], times=1, path="chat.postMessage")
 
     def fail_at_the_hour(self) -> None:
-        """Let arXiv fail from a digest's hour on, for ten minutes to thirty hours, and be well again."""
+        """Let arXiv fail from a digest's hour on, and be well again.
+
+        It fails for ten minutes to thirty hours.
+        """
         wishes = self.life.file.wishes
         names = [name for name in sorted(wishes) if wishes[name].when in _HOURLY]
         if not names:

@@ -52,9 +52,10 @@ _MARKS_THAT_FAIL = 3
 
 @dataclass(frozen=True)
 class Point:
-    """A place in the product's code, such as `module:Class.method`, and what happens to the process there.
+    """A place in the product's code, and what happens to the process there.
 
-    In an `outage` the database goes away, and comes back when three marks have failed, or the process is killed.
+    The place is written such as `module:Class.method`. In an `outage` the database goes away, and
+    comes back when three marks have failed, or the process is killed.
     """
 
     at: str
@@ -133,7 +134,8 @@ def _serve() -> None:
         process = os.fork()
         if process == 0:
             _live(json.loads(line))
-        print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)  # noqa: T201 - the answer to the order
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        print(code, flush=True)  # noqa: T201 - the answer to the order
 
 
 def _live(order: Mapping[str, Any]) -> None:
@@ -179,7 +181,7 @@ def _keep_in_line() -> None:
     # Nor does it look for more while a mark is tried: what an outage meets does not depend on how
     # fast we are.
     dispatch = importlib.import_module("digest.deliver.dispatch")
-    setattr(dispatch, "_ASK_AGAIN", math.inf)  # noqa: B010 - mypy knows that it is not ours to change
+    setattr(dispatch, "_ASK_AGAIN", math.inf)  # noqa: B010 - mypy knows it is not ours to change
 
 
 def arm(point: Point, site: Site, admin: str) -> None:

@@ -51,7 +51,10 @@ _FILE = "digest.deliver.transports.file:"
 
 @dataclass(frozen=True)
 class Stored:
-    """What a database holds of the day's news; `cursor` says whether the day counts as looked at."""
+    """What a database holds of the day's news.
+
+    `cursor` says whether the day counts as looked at.
+    """
 
     papers: int
     look: str
@@ -82,7 +85,10 @@ FEED_DONE = "4/4"
 
 @dataclass(frozen=True)
 class Row:
-    """A crash point, the path of each medium, those that differ on PostgreSQL, and what is stored at death."""
+    """A crash point, the path of each medium, and what is stored at death.
+
+    The paths that differ on PostgreSQL are given apart.
+    """
 
     name: str
     between: str
@@ -283,7 +289,10 @@ The table's, and the edges of each transaction besides.
 def perf_team(
     folder: Path, forked_processes: ForkedProcesses, database: str, admin: str
 ) -> Iterator[Life]:
-    """Begin a life with one reader of mail, one channel and one feed, on the noon after a day with news."""
+    """Begin a life with one reader of mail, one channel and one feed.
+
+    It begins on the noon after a day with news.
+    """
     with living(
         folder, forked_processes, database, admin, file=_PERF, old=OLD, page_size=2
     ) as life:
@@ -336,7 +345,8 @@ def look_into(life: Life) -> Stored:
         (row,) = ask(
             conn,
             "SELECT (SELECT count(*) FROM papers) AS papers,"
-            " (SELECT outcome FROM poll_runs WHERE source = 'harvest' ORDER BY id DESC LIMIT 1) AS look,"
+            " (SELECT outcome FROM poll_runs WHERE source = 'harvest'"
+            " ORDER BY id DESC LIMIT 1) AS look,"
             " (SELECT count(*) FROM cursors JOIN poll_runs ON poll_runs.id = last_complete_run_id"
             "  WHERE cursors.source = 'harvest' AND NOT is_bootstrap) AS moved,"
             f" (SELECT value FROM marks WHERE name = 'matched') - {OLD} AS matched,"

@@ -70,17 +70,20 @@ _LEASE = 61
 """Seconds after which a claim that is not kept alive lapses, and a silent worker counts as gone."""
 
 _LOG = """
-CREATE TABLE steps_taken (id {key}, delivery INTEGER, before TEXT, after TEXT, tokens TEXT, is_body_kept INTEGER)
+CREATE TABLE steps_taken (id {key}, delivery INTEGER, before TEXT, after TEXT, tokens TEXT,\
+ is_body_kept INTEGER)
 """
 _SQLITE_TRIGGER = """
 CREATE TRIGGER note_steps AFTER UPDATE ON deliveries BEGIN
-INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept) VALUES (OLD.id, OLD.state, NEW.state,
+INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept)\
+ VALUES (OLD.id, OLD.state, NEW.state,
 OLD.token || ' ' || NEW.token || ' ' || OLD.attempts || ' ' || NEW.attempts,
 OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND OLD.ended_at IS NOT NULL)); END
 """
 _POSTGRESQL_TRIGGER = """
 CREATE FUNCTION note_step() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept) VALUES (OLD.id, OLD.state, NEW.state,
+INSERT INTO steps_taken (delivery, before, after, tokens, is_body_kept)\
+ VALUES (OLD.id, OLD.state, NEW.state,
 OLD.token || ' ' || NEW.token || ' ' || OLD.attempts || ' ' || NEW.attempts,
 (OLD.body IS NULL OR OLD.body = NEW.body OR (NEW.body IS NULL AND OLD.ended_at IS NOT NULL))::int);
 RETURN NULL; END $$;
@@ -196,8 +199,13 @@ class Life(Installation):
         """
         id_, submitted = held_since or self._take_id()
         announced = plan_announcement(self.clock.now())
-        fields = {"id": id_, "announced": announced, "abstract": f"We measure {word}."}
-        self.publish(made_up(0, submitted, categories=(category,), **fields))  # type: ignore[arg-type]  # fields of DemoPaper
+        fields = {
+            "id": id_,
+            "announced": announced,
+            "abstract": f"We measure {word}.",
+            "categories": (category,),
+        }
+        self.publish(made_up(0, submitted, **fields))  # type: ignore[arg-type]  # DemoPaper's
 
     def hold(self) -> None:
         """Let a moderator keep a paper back; its id is given out."""
@@ -308,7 +316,10 @@ class Life(Installation):
             self._run_apart(point)
 
     def _run_apart(self, point: Point) -> None:
-        """Live one pass in a process of its own, to which something happens at a point that it may come to."""
+        """Live one pass in a process of its own.
+
+        Something happens to it at a point that it may come to.
+        """
         self._write_wishes()
         self.close()
         ended = self.forked_processes.run(
@@ -336,7 +347,8 @@ class Life(Installation):
             ((busy,),) = ask(
                 conn,
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'",
+                " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+                " AND state <> 'idle'",
             )
         return int(busy)
 
@@ -445,7 +457,10 @@ def living(
 
 
 def note_every_step(conn: Connection) -> None:
-    """Let the database itself write down every change of a delivery's state, in the transaction that makes it."""
+    """Let the database itself write down every change of a delivery's state.
+
+    It does so in the transaction that makes the change.
+    """
     if conn.dialect.name == "sqlite":
         conn.exec_driver_sql(_LOG.format(key="INTEGER PRIMARY KEY"))
         conn.exec_driver_sql(_SQLITE_TRIGGER)

@@ -435,7 +435,7 @@ class Watch:
         for name, wish in file.wishes.items():
             self._turns.note_overtaken(name, wish.when, began)
 
-    def _look_at_digest(self, conn: Connection, row: Any, change_ids: set[int]) -> None:  # noqa: ANN401 - a row
+    def _look_at_digest(self, conn: Connection, row: Row[Any], change_ids: set[int]) -> None:
         content = json.loads(row.content)
         ((name,),) = ask(
             conn, "SELECT name FROM subscriptions WHERE id = :id", id=row.subscription_id
@@ -479,11 +479,15 @@ class Watch:
             taken[row.subscription_id, kind].append(row.slot)
         for (subscription, kind), slots in taken.items():
             order = [int(slot[4:]) for slot in slots] if kind == "run:0" else slots
-            if any(later <= earlier for earlier, later in pairwise(order)):  # type: ignore[operator]  # alike
+            pairs = pairwise(order)
+            if any(later <= earlier for earlier, later in pairs):  # type: ignore[operator]  # alike
                 fail("slots are unique and grow", f"subscription {subscription}: {slots}")
 
     def _look_at_turns(self, conn: Connection) -> None:
-        """What was matched before a turn that has come is in a digest, once a pass came to its end."""
+        """What was matched before a turn that has come is in a digest.
+
+        It is so once a pass came to its end.
+        """
         for row in ask(conn, "SELECT name, plan_after FROM subscriptions"):
             before = self._plan_after.get(row.name)
             is_back = self.life.returned.get(row.name, -1) >= self._passes
@@ -528,7 +532,10 @@ class Watch:
     def _look_at_passed_turn(
         self, conn: Connection, row: Row[Any], when: str, began: datetime, since: datetime
     ) -> None:
-        """A turn without a digest passes only if what was announced by then was checked, or is stored."""
+        """A turn passes without a digest only if nothing that it should tell is missing.
+
+        What was announced by then was checked, or is stored.
+        """
         turn = find_last_turn(when, began)
         if turn is None or turn.due_at <= since or turn.name not in row.last_slot.split():
             return
@@ -566,7 +573,10 @@ class Watch:
         )
 
     def _look_at_feeds(self, conn: Connection) -> None:
-        """A feed holds every paper matched for it once, and stays as it is while nothing changes."""
+        """A feed holds every paper matched for it once.
+
+        It stays as it is while nothing changes.
+        """
         if not self._is_after_a_whole_pass:
             return
         began, file = self.life.passed[-1]
@@ -587,7 +597,10 @@ class Watch:
     def _look_at_feed(
         self, place: str, brought: dict[str, datetime], began: datetime, cause: object
     ) -> None:
-        """Look at one feed; `brought` is when each of its papers was matched, `cause` all it follows from."""
+        """Look at one feed.
+
+        `brought` is when each of its papers was matched, `cause` all that it follows from.
+        """
         path = self.life.folder / place.removeprefix("file:")
         content = _COVERAGE_LINE.sub(b"", path.read_bytes())
         held = {*re.findall(r"/abs/(\d{4}\.\d{5})", content.decode())}

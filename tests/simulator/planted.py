@@ -1,8 +1,11 @@
-"""Faults as they are made in earnest, built into the product on purpose, to see that the judges find them.
+"""Faults as they are made in earnest, built into the product on purpose.
 
-Each is a change of a few statements' order. Where only a death at the wrong moment shows it, `between` is called
-there: the battery's processes say so then and wait (see `Weakness`), single passes die there.
+They are there to see that the judges find them. Each is a change of a few statements' order. Where
+only a death at the wrong moment shows it, `between` is called there: the battery's processes say so
+then and wait (see `Weakness`), single passes die there.
 """
+
+# ruff: noqa: ANN401 - what a fault is called with is passed on
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def between() -> None:
 
 
 def wanted(marker: Path) -> Path:
-    """Return the file whose being there asks a planted fault to say when it is weakest, by making `marker`."""
+    """Return the file whose being there asks a planted fault to say when it is weakest.
+
+    The fault says so by making `marker`.
+    """
     return marker.with_suffix(".wanted")
 
 
@@ -174,14 +180,14 @@ def _move_mark_after_matching() -> Iterator[None]:
 def _miss_late_papers() -> Iterator[None]:
     original = novelty.store_changes
 
-    def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def store_changes(conn: Any, papers: Any, judge: Any, **options: Any) -> Any:
         order = select(papers_table.c.month, papers_table.c.number).where(
             papers_table.c.archive == ""
         )
         highest = max(((row.month, row.number) for row in conn.execute(order)), default=(0, 0))
         compare = novelty._compare_by_rule
 
-        def compare_by_high_water(*given: Any) -> Any:  # noqa: ANN401 - passed on
+        def compare_by_high_water(*given: Any) -> Any:
             return tuple(
                 replace(change, kind=Kind.KNOWN)
                 if change.known is None and change.paper.id.announcement_order < highest
@@ -200,7 +206,7 @@ def _miss_late_papers() -> Iterator[None]:
 def _mark_before_sending() -> Iterator[None]:
     begin = attempts.begin
 
-    def begin_and_mark(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def begin_and_mark(conn: Any, delivery: Any, message: Any, now: Any, **options: Any) -> Any:
         state = begin(conn, delivery, message, now, **options)
         if state is DeliveryState.SENDING:
             attempts.mark_sent(conn, delivery, Receipt("planted"), now)
@@ -215,7 +221,7 @@ def _mark_before_sending() -> Iterator[None]:
 
 
 def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
-    def send_exposed(*given: Any) -> Receipt:  # noqa: ANN401 - passed on
+    def send_exposed(*given: Any) -> Receipt:
         between()
         return send(*given)
 
@@ -234,10 +240,10 @@ def _number_keys() -> Iterator[None]:
             body = body.replace(key, keys[-1])
         return replace(message, body=body)
 
-    def render_numbered(site: Site, delivery: Delivery, **how: Any) -> Message:  # noqa: ANN401 - passed on
+    def render_numbered(site: Site, delivery: Delivery, **how: Any) -> Message:
         return rewrite(render(site, delivery, **how), delivery)
 
-    def take_rewritten(conn: Any, now: Any, **options: Any) -> Any:  # noqa: ANN401 - passed on
+    def take_rewritten(conn: Any, now: Any, **options: Any) -> Any:
         return [
             replace(unknown, message=rewrite(unknown.message, unknown.delivery))
             for unknown in take(conn, now, **options)
@@ -367,7 +373,7 @@ FAULTS = {
 def _take_failed_turns() -> Iterator[None]:
     original = slots.decide_slot
 
-    def decide_slot(subscription: Any, facts: Any) -> Any:  # noqa: ANN401 - passed on
+    def decide_slot(subscription: Any, facts: Any) -> Any:
         decided = original(subscription, facts)
         if decided.outcome is not slots.SlotOutcome.STAY_OPEN:
             return decided
@@ -384,7 +390,7 @@ def _take_failed_turns() -> Iterator[None]:
 def _tell_nothing() -> Iterator[None]:
     original = slots.decide_slot
 
-    def decide_slot(subscription: Any, facts: Any) -> Any:  # noqa: ANN401 - passed on
+    def decide_slot(subscription: Any, facts: Any) -> Any:
         return replace(original(subscription, facts), unchecked=())
 
     with patch("digest.plan.step.decide_slot", decide_slot):

@@ -33,7 +33,10 @@ _DAYS = {"daily": range(7), "weekdays": range(5), "mondays": range(1)}
 
 @dataclass(frozen=True, order=True)
 class Turn:
-    """A turn: when it came (UTC), its name, and until when it stays open for papers that come late (UTC)."""
+    """A turn: when it came, its name, and until when it stays open for papers that come late.
+
+    Both moments are in UTC.
+    """
 
     due_at: datetime
     name: str

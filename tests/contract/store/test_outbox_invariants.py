@@ -1,4 +1,7 @@
-"""Whatever happens in whatever order, a delivery goes along its arrows only, and nothing is forgotten."""
+"""Whatever happens in whatever order, a delivery goes along its arrows only.
+
+Nor is anything forgotten.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,10 @@ REFUSED = {"held": None, "place": Refusal.PLACE, "account": Refusal.ACCOUNT}
 
 
 class WatchedOutbox:
-    """An outbox, the claims that workers believe they hold, and what all its rows were a moment ago."""
+    """An outbox, and the claims that workers believe they hold.
+
+    It also knows what all its rows were a moment ago.
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -82,7 +82,10 @@ def _fortnight(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def world(_fortnight: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """Give the installation as the fortnight left it, as the folder one works in, and the outside anew."""
+    """Give the installation as the fortnight left it, as the folder one works in.
+
+    What is outside of it is made anew.
+    """
     folder, pristine = _fortnight
     shutil.rmtree(folder)
     shutil.copytree(pristine, folder)

@@ -1,4 +1,7 @@
-"""`digest doctor`: each check says what is well and what to mend, none stops another, and all can be pasted."""
+"""`digest doctor`: each check says what is well and what to mend.
+
+None stops another, and all that they say can be pasted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`digest library`: what libraries hold, how well they tell papers apart, and what a reader likes."""
+"""`digest library`: what libraries hold, and what a reader likes.
+
+It also says how well they tell papers apart.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +147,10 @@ def test_init_follows_the_categories_of_a_library_and_shows_as_many_papers_as_wa
     (made,) = load_config(folder / "digest.toml", variables).subscriptions
     assert made.queries == ("cat:cs.PF OR cat:math.CO",)
     assert (made.library, made.show) == ((str(folder / "lab.bib"),), 5)
-    said = "cat:cs.PF OR cat:math.CO: it has 4 of your library's 4 newest papers with an arXiv id, of 4 in all."
+    said = (
+        "cat:cs.PF OR cat:math.CO: it has 4 of your library's 4 newest papers with an arXiv id,"
+        " of 4 in all."
+    )
     assert f"You follow {said} `digest add` follows more" in " ".join(done.stdout.split())
     (folder / "book.bib").write_text("@book{b, title = {No paper of arXiv's}}\n")
     for file, missing in (("book.bib", "needs --query"), ("gone.bib", "gone.bib can't be read")):
@@ -183,7 +189,10 @@ def test_a_library_is_added_with_a_query_and_changed_by_edit(
     )
 
 
-LAB = "@article{a, title = {Tail latency on {GPU} clusters}, abstract = {Tail latency of kernels on shared GPUs.}}"
+LAB = (
+    "@article{a, title = {Tail latency on {GPU} clusters},"
+    " abstract = {Tail latency of kernels on shared GPUs.}}"
+)
 TITLE = "Tail latency on GPU clusters"
 OTHERS = "near this list's library"
 

@@ -200,7 +200,8 @@ def test_stuck_deliveries_are_told_by_cause(world: World, digest: Shell) -> None
             why = f"no room for {place}" if number < 4 else "nobody can tell"
             why = Said.plain(why).dump()
             conn.exec_driver_sql(
-                f"INSERT INTO deliveries (destination, state, idempotency_key, last_error, {columns})"
+                "INSERT INTO deliveries"
+                f" (destination, state, idempotency_key, last_error, {columns})"
                 f" SELECT 'mailto:{place}', 'held', 'key-{number}', '{why}', {columns}"
                 " FROM deliveries WHERE id = 10"
             )

@@ -180,7 +180,7 @@ def test_only_names_of_ours_are_answered(shared: ServedSite, host: str) -> None:
 
 
 @pytest.mark.parametrize("is_chunked", [True, False])
-def test_no_address_reads_a_body_beyond_the_limit(shared: ServedSite, is_chunked: bool) -> None:  # noqa: FBT001 - pytest's
+def test_no_address_reads_a_body_beyond_the_limit(shared: ServedSite, *, is_chunked: bool) -> None:
     pieces = [b"a" * 4096] * (BODY_LIMIT // 4096 + 1)
     for path in all_paths(shared):
         content = iter(pieces) if is_chunked else b"".join(pieces)
@@ -263,7 +263,8 @@ def test_no_answer_sends_anybody_elsewhere(served: ServedSite) -> None:
 def test_every_answer_carries_one_strict_policy(served: ServedSite) -> None:
     style = served.site.renderer.web_style_hash()
     policy = (
-        f"default-src 'none'; style-src {style}; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        f"default-src 'none'; style-src {style}; script-src 'self'; "
+        "img-src 'self'; connect-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     statuses = set()

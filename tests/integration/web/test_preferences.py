@@ -520,9 +520,8 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
         text = read_text(people_site.world.mail.mails[0].message)
         with people_site.site.store.read() as conn:
             ((row, _),) = digests.load_frozen(conn, TEAM)
-        page = people_site.open(
-            f"{people_site.path(READER)}/d/{people_site.world.links(people_site.site).web_token(TEAM, row.slot)}"
-        )
+        token = people_site.world.links(people_site.site).web_token(TEAM, row.slot)
+        page = people_site.open(f"{people_site.path(READER)}/d/{token}")
         assert (page.status, bool(find_likes(text))) == ((200, True) if has_page else (404, False))
         assert (
             "More or less like this" in people_site.open(people_site.path(READER)).text
@@ -530,7 +529,8 @@ def test_of_the_operators_subscriptions_only_that_of_one_reader_has_the_page(
         if has_page:
             page.press("more", TAIL)
             with people_site.site.store.begin() as conn:
-                assert len(export_records(conn, READER)["stored"]["library_papers"]) == 1  # type: ignore[index]
+                stored = export_records(conn, READER)["stored"]  # type: ignore[index]
+                assert len(stored["library_papers"]) == 1
                 erase_person(
                     conn, people_site.site.config, READER, at=people_site.world.clock.now()
                 )

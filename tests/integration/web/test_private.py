@@ -211,7 +211,9 @@ def test_who_moved_can_still_unsubscribe_from_what_the_file_sends_to_the_old_add
     people_site: PeopleSite,
 ) -> None:
     people_site.subscribe(READER, "abs:measure")
-    team = f"/u/{people_site.world.links(people_site.site).unsubscribe_token(Destination.parse(f'mailto:{READER}'), 'perf-team')}"
+    links = people_site.world.links(people_site.site)
+    token = links.unsubscribe_token(Destination.parse(f"mailto:{READER}"), "perf-team")
+    team = f"/u/{token}"
     people_site.live(hours=1)
     enter(people_site, READER).press("move", address=NEW)
     assert confirm(people_site, [text for _, text in people_site.live()]).status == 200

@@ -105,7 +105,10 @@ def test_who_has_left_is_told_what_and_asked_no_more(served: ServedSite) -> None
 
 
 def test_whatever_else_a_scanner_posts_ends_nothing(served: ServedSite) -> None:
-    encoded = b"List-Unsubscribe=One-Click&a=b| List-Unsubscribe=One-Click|List-Unsubscribe=One-Clic%6b|answer=leave|"
+    encoded = (
+        b"List-Unsubscribe=One-Click&a=b| List-Unsubscribe=One-Click|"
+        b"List-Unsubscribe=One-Clic%6b|answer=leave|"
+    )
     spaced = QUOTED.replace(b"Click\r", b"Click \r")
     headed = b'"\r\nContent-Disposition: form-data; name="x"\r\n'
     named = [QUOTED.replace(b'"\r\n', instead, 1) for instead in (b'"; filename="x"\r\n', headed)]

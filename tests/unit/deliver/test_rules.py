@@ -41,7 +41,10 @@ class Failed(NamedTuple):
 def decide(
     attempts: int = 1, age: timedelta = timedelta(0), jitter: float = 0.5, **error: object
 ) -> Failed:
-    failure = DeliveryError(Said.plain("no"), **error)  # type: ignore[arg-type]  # keywords of DeliveryError
+    failure = DeliveryError(
+        Said.plain("no"),
+        **error,  # type: ignore[arg-type]  # keywords of DeliveryError
+    )
     decided = decide_failure(
         failure,
         settling=timedelta(seconds=15),
