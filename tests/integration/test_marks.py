@@ -46,7 +46,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, name: str = "mark_sent") -> Iterat
         raise StoreError(AWAY, hint="Wait for the coffee.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"digest.deliver.step.{name}", refuse)
+        patch.setattr(f"digest.store.attempts.{name}", refuse)
         yield asked
 
 

@@ -186,10 +186,8 @@ TABLE = (
         stored=MATCHED,
     ),
     Row("C8", "planned → claimed", Point(_PASS + "plan", after=True), READY, READY),
-    Row("C9, mail", "claimed → the intent", Point(_OUTBOX + "begin_sending"), CLAIMED, READY),
-    Row(
-        "C9, Slack", "claimed → the intent", Point(_OUTBOX + "begin_sending", skip=1), SENT, CLAIMED
-    ),
+    Row("C9, mail", "claimed → the intent", Point(_OUTBOX + "begin"), CLAIMED, READY),
+    Row("C9, Slack", "claimed → the intent", Point(_OUTBOX + "begin", skip=1), SENT, CLAIMED),
     Row("C9, feed", "all sent → its file begun", Point(_PASS + "publish_feeds")),
     Row("C10, mail", "the intent → the first byte", Point(_SMTP + "send"), NOT_TAKEN, READY),
     Row(

@@ -115,10 +115,11 @@ def test_an_edit_while_matches_are_kept_waits_for_them(
             queries.sync(conn, {"tail": ("ti:clocks", "ti:clocks", "")}, FILE, NOW)
 
     editing = threading.Thread(target=edit)
+    load_followers = subscriptions.load_followers
 
     def keep(conn: Connection, queries: Collection[int]) -> list[int]:
         editing.start()
-        return subscriptions.load_followers(conn, queries)
+        return load_followers(conn, queries)
 
     monkeypatch.setattr("digest.store.subscriptions.load_followers", keep)
     assert match(site, first_digests=False).changes == 1

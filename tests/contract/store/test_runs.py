@@ -34,7 +34,7 @@ def start(
     source: str = "harvest",
     *,
     at: datetime = NOW,
-    **more: Any,  # noqa: ANN401 - what `start_run` takes
+    **more: Any,  # noqa: ANN401 - what `runs.start` takes
 ) -> int:
     with store.begin() as conn:
         return runs.start(conn, source=source, at=at, **more)
