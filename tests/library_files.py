@@ -108,7 +108,8 @@ grows, and ""queues"" are why.","arXiv:{ID} [cs]","<p>A reply to arXiv:1901.1111
 """
 SCOPUS = f""""Authors","Author full names","Title","Year","Source title","Art. No.","DOI",\
 "Link","Abstract"
-"Berg A.","Berg, Anna (1)","{QUEUES}","2021","Queues","12","{DOI}","https://www.scopus.com/x","Latency grows."
+"Berg A.","Berg, Anna (1)","{QUEUES}","2021","Queues","12","{DOI}",\
+"https://www.scopus.com/x","Latency grows."
 """
 SCHOLAR = f"""Authors,Title,Publication,Volume,Number,Pages,Year,Publisher
 "Berg, Anna; ","{QUEUES}",arXiv preprint arXiv:{ID},,,,2021,

@@ -378,7 +378,7 @@ def check_library(
 
     Raise `UsageError`: the library has too few papers, or words were not counted yet.
     """
-    from digest.interest.nearness import Interest, find_least, measure_each_without  # noqa: PLC0415 - as above
+    from digest.interest import nearness  # noqa: PLC0415 - as above
 
     weights = load_weights(conn)
     texts = [(paper.title, paper.abstract) for paper in held]
@@ -391,6 +391,6 @@ def check_library(
     full_days = [day for day, number in announced.items() if number >= FEW]
     day = max(full_days, default=None)
     compared = load_texts(conn, day=day) if day else load_texts(conn, limit=YARDSTICK)
-    least = find_least(Interest(weights, texts).measure(compared))
-    others = measure_each_without(weights, texts)
+    least = nearness.find_least(nearness.Interest(weights, texts).measure(compared))
+    others = nearness.measure_each_without(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

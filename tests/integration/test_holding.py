@@ -1,7 +1,4 @@
-"""What real servers refuse for the operator's sake is sent once that is mended.
-
-All of it, once, in order.
-"""
+"""What is refused waits, is tried again by itself, and is sent: all of it, once, in order."""
 
 from __future__ import annotations
 

@@ -99,7 +99,8 @@ def test_a_secret_file_that_holds_no_secret_is_refused(
             "slack.webhooks.team",
         ),
         (
-            f'[webhooks.lab]\nurl = "https://a.example/"\nsecret = "{write_signing_key(bytes(32))}"',
+            '[webhooks.lab]\nurl = "https://a.example/"\n'
+            f'secret = "{write_signing_key(bytes(32))}"',
             "webhooks.lab.secret",
         ),
     ],
