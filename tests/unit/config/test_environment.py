@@ -99,8 +99,10 @@ def test_a_secret_file_that_holds_no_secret_is_refused(
             "slack.webhooks.team",
         ),
         (
-            '[webhooks.lab]\nurl = "https://a.example/"\n'
-            f'secret = "{write_signing_key(bytes(32))}"',
+            (
+                '[webhooks.lab]\nurl = "https://a.example/"\n'
+                f'secret = "{write_signing_key(bytes(32))}"'
+            ),
             "webhooks.lab.secret",
         ),
     ],
