@@ -24,12 +24,20 @@ class World(Installation):
     clock: ManualClock
 
     def write_queries(
-        self, queries: dict[str, str], *, source: str = "query", look_back: int = 0
+        self,
+        queries: dict[str, str],
+        *,
+        source: str = "query",
+        look_back: int = 0,
+        new: dict[str, str] | None = None,
     ) -> None:
-        """Write its file, with one subscription to these queries."""
+        """Write its file, with one subscription to these queries, and one to `new` ones."""
+        subscriptions = [{"name": "team", "follow": list(queries), "to": "file:out/"}]
+        if new:
+            subscriptions.append({"name": "new", "follow": list(new), "to": "file:out/"})
         self.write_file(
-            queries,
-            [{"name": "team", "follow": list(queries), "to": "file:out/"}],
+            queries | (new or {}),
+            subscriptions,
             arxiv={"source": source},
             defaults={"when": "at once", "look_back": f"{look_back} days", "show": "all"},
         )
