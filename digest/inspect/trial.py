@@ -273,6 +273,8 @@ def list_wider(tree: Node) -> Iterator[tuple[str, Node]]:
     wanted = [operand for operand in operands if not isinstance(operand, Not)]
     for operand in wanted[:_MOST_OPERANDS]:
         rest = tuple(other for other in operands if other is not operand)
+        if not rest:
+            continue  # one word said twice
         left_out = "one part"
         if isinstance(operand, Condition):
             left_out = print_condition(operand).removeprefix("all:")

@@ -149,3 +149,8 @@ def test_a_rare_query_is_widened_by_its_phrases_its_fields_and_each_clause() -> 
         ("without cat:cs.PF", 'ti:"tail latency" AND (all:gpu OR ti:cuda) ANDNOT au:smith'),
         ("without one part", 'ti:"tail latency" AND cat:cs.PF ANDNOT au:smith'),
     ]
+
+
+def test_a_word_said_twice_is_not_left_out() -> None:
+    changes = [change for change, _ in list_wider(parse_query("gpu AND gpu").tree)]
+    assert changes == ["the words apart from one another", "the words in any field"]
