@@ -197,7 +197,7 @@ def test_an_edited_file_is_taken_over_and_a_spoilt_one_is_not(
             for record in caplog.records
             if "digest.toml is not used" in record.getMessage()
         )
-        assert f"{file}: 3 things to correct. `digest doctor --quick` says what is left" in refusal
+        assert f"{file}: 4 things to correct. `digest doctor --quick` says what is left" in refusal
         assert "\n" not in refusal
         assert [subscription.name for subscription in site.config.subscriptions] == ["perf-team"]
         assert find_failures(site, schedule.pulse) == []
