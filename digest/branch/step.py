@@ -1,6 +1,6 @@
 """The state of an installation on its branch, as one process works on it.
 
-Reading fetches it. Whoever is about to write takes the lease first: a push that names the run and
+Reading fetches it. Who is about to write takes the lease first: a push that names the run and
 until when. What was written is pushed before anything is sent, and at the end, when the lease is
 given up. Nothing is sent that the last push did not hold as `sending`: who takes over a lease finds
 there what may have arrived.

@@ -239,7 +239,7 @@ def _plan_draft(
     tests: bool | None,
     no_input: bool,
 ) -> Draft:
-    """Return the digest.toml that is to be written; ask for what it lacks."""
+    """Return the digest.toml to write; ask for what it lacks."""
     known = _answer_all(dialogue, flags, target, tests=tests, no_input=no_input)
     config = _read_config(target, dialogue.environ, dialogue.secrets, known)
     shown = replace(known, password_file="", token_file="") if dialogue.hides else known

@@ -2,7 +2,7 @@
 
 What a command says is printed here. A few texts take other ways: a question goes through click,
 after `settle`, and a long page of the manual through its pager. A digest goes through the
-transport for a console. Whoever wrote a text, its control characters are taken out here: the name
+transport for a console. The control characters of all texts are taken out here: the name
 of a collection or a server's answer must not move the cursor. Our own styles carry a number that
 nobody else knows.
 """

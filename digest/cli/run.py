@@ -315,7 +315,7 @@ def command(
 
 
 def _sum_up(site: Site, report: PassReport) -> Run:
-    """Gather what is to be said of a pass, as the store has it afterwards."""
+    """Gather what a pass came to, as the store has it afterwards."""
     here = find_here(site.config, site.clock)
     source = site.config.arxiv.source
     with site.store.read() as conn:

@@ -73,7 +73,7 @@ class Answers:
 
     @property
     def logs_in(self) -> bool:
-        """Whether the mail server is told a login name, so that there is a password."""
+        """Whether the mail server wants a login name, so that there is a password."""
         return bool(urlsplit(self.smtp).username)
 
     @property

@@ -188,7 +188,7 @@ def decide_failure(
 
 
 def _read_wish(retry_after: float | None, jitter: float) -> timedelta:
-    """Return how long the other side wants to be left alone, spread, and not for too long."""
+    """Return how long the other side wants us to wait, spread, and not for too long."""
     longest = LONGEST_RETRY_AFTER.total_seconds()
     seconds = min(retry_after or 0, longest) + jitter
     return timedelta(seconds=min(seconds, longest))

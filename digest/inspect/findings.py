@@ -143,8 +143,7 @@ def _run(name: str, find: Find) -> list[Finding]:
     except DigestError as error:
         said = _ERRNO.sub("", error.message)
         found.append(Finding(Verdict.PROBLEM, name, said, error.hint))
-    # A mistake in one check must not hide what the others find.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - one check must not hide what the others find
         _log.debug("the check %s failed", name, exc_info=True)
         said = f"the check itself failed ({type(error).__name__})"
         todo = "`digest --verbose doctor` logs where. Report it."

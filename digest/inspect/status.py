@@ -296,7 +296,7 @@ def find_mistakes(conn: Connection, config: Config) -> Iterator[Trouble]:
         try:
             why = parse_query(query.text).futility
         except QueryError as error:
-            # The others are told with their subscriptions.
+            # The others are shown with their subscriptions.
             if query.name in config.query_names:
                 instead = "; the text before stays in use" if query.name in used else ""
                 what = f"saved query {query.name} can't be read: {error.message}{instead}"

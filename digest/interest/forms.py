@@ -114,7 +114,7 @@ def read_json(text: str) -> Iterator[Entry]:
 
 
 def _list_items(read: object) -> Iterator[Mapping[str, object]]:
-    """Yield the papers in what JSON says; of a list also what is none, so that it is told."""
+    """Yield the papers in what JSON says; of a list also what is none, to report it."""
     if isinstance(read, list):
         for one in read:
             yield from _list_items(one)

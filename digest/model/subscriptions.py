@@ -230,8 +230,8 @@ class TurnState:
         taken: the slots taken last, one of each kind.
         awaits_check: its turn has come and is open: it is due again after the next check of arXiv,
             too.
-        unchecked: the open turn, and those before it that closed and are yet to be told; the oldest
-            first.
+        unchecked: the open turn, and those before it that closed and that no digest has
+            named yet; the oldest first.
     """
 
     next_due_at: datetime | None

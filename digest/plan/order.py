@@ -112,7 +112,7 @@ def arrange(
     """Return the entries of a digest in the order it shows them, and the headings they have.
 
     Papers that are new to the reader come before new versions, the minor ones last, and
-    withdrawals. What is to be read last has a heading of its own after the other papers. What
+    withdrawals. What the reader wants last has a heading of its own after the other papers. What
     `show` leaves out comes last.
     """
     ranked = rank_entries(entries, precedence)
@@ -149,7 +149,7 @@ def _choose_form(papers: int) -> Form:
 
 
 def _choose_first(shown: Sequence[DigestEntry], precedence: Precedence) -> _Section:
-    """Choose what comes before all headings: for a reason, and not what is to be read last."""
+    """Choose what comes before all headings: for a reason, and not what the reader wants last."""
     listed = [entry for entry in shown if entry.paper.id not in precedence.last]
     first = [entry for entry in listed if find_why_first(entry, precedence)][:READ_FIRST]
     reasons = tuple([find_why_first(entry, precedence) for entry in first])

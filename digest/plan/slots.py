@@ -413,7 +413,7 @@ def _find_visible(slot: Slot, source: str) -> datetime:
 def _list_closed(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> tuple[UncheckedTurn, ...]:
-    """Return the turns before the last one that closed unchecked and were not told yet.
+    """Return the turns before the last one that closed unchecked and that no digest has named yet.
 
     Those that came while Digest did not run are among them, if something was announced since the
     turn before.

@@ -189,7 +189,7 @@ def _name_sender(title: str, name: str) -> str:
 
 
 def _find_reader_of_replies(links: Links) -> str:
-    """Return the address of whoever reads requests to unsubscribe: they read replies, too."""
+    """Return the address of who reads requests to unsubscribe: they read replies, too."""
     link = links.unsubscribe_mail or links.ask
     if not link:
         return ""

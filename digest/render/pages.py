@@ -94,7 +94,7 @@ class LinkContext(WebContext):
         sender: who the mail is from, with the address.
         problem: what is wrong with the address, "" for nothing.
         is_link: the link to what somebody has was asked for; else a subscription.
-        is_selective: only some addresses may subscribe, and which is not told.
+        is_selective: only some addresses may subscribe; the page does not say which.
         said: how a new link comes, if the old ones were ended.
     """
 

@@ -161,7 +161,7 @@ def _read_queries(config: Config) -> _ReadQueries:
                 futile.append((query.name, read.futility))
         except QueryError as error:
             problem = _describe_problem(error)
-            if query.name in config.query_names:  # the others are told with their subscriptions
+            if query.name in config.query_names:  # the others come with their subscriptions
                 unreadable.append((query.name, problem))
         texts[query.name] = (query.text, canonical, problem)
     return _ReadQueries(texts, tuple(unreadable), tuple(futile))

@@ -272,9 +272,9 @@ def _find_probes(
     now: datetime,
     kinds: Collection[DestinationKind] | None = None,
 ) -> Select[tuple[int]]:
-    """Return a query of what is held and is to be tried again.
+    """Return a query of what is held and must be tried again.
 
-    It is time, or a newer digest waits for it.
+    Its time has come, or a newer digest waits for it.
     """
     one = deliveries.c
     newer = _OTHER.c

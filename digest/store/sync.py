@@ -160,7 +160,7 @@ class _Syncing:
         if _needs_digests(self._places[key]):
             due_at = self._schedule.next_due(subscription, since, taken, None)
             if due_at is not None:
-                # Nobody is told of turns while it was away.
+                # No digest names the turns while it was away.
                 values["next_due_at"] = max(due_at, self._at)
         self._update(key, values)
         self._sync_links(key, subscription)

@@ -58,6 +58,6 @@ class Searches:
 
 
 async def _has_hung_up(request: Request) -> bool:
-    """Whether the client has gone; the first look may meet the request's body."""
+    """Whether the client has gone; the first question may meet the request's body."""
     looks = [await request.is_disconnected() for _ in range(2)]
     return any(looks)

@@ -19,7 +19,14 @@ from digest.store.dialect import Moment, metadata
 from digest.store.schema import digests, subscriptions
 from tests.command_line import run_digest
 from tests.fakes.arxiv import DemoArxiv
-from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import (
+    FIRST_DIGEST,
+    MORNINGS,
+    PAPER,
+    World,
+    count_arrived,
+    surrounded,
+)
 from tests.postgres_servers import create_database
 
 NOON = datetime(2026, 11, 11, 12, 5, tzinfo=UTC)
@@ -27,8 +34,6 @@ NOON = datetime(2026, 11, 11, 12, 5, tzinfo=UTC)
 
 AHEAD = timedelta(days=5, minutes=-2)
 """The clock then says Monday 16 November, a day whose digests still have a turn of their own."""
-
-_PAPER = re.compile(r"(?<!\d)2611\.\d{5}(?!\d)")
 
 
 def call(world: World, *arguments: str, expect: int = 0, **environ: str) -> str:
@@ -44,23 +49,9 @@ def ahead(world: World, by: timedelta) -> Iterator[str]:
         yield other.clock_url
 
 
-def count_arrived(world: World) -> Counter[tuple[str, str]]:
-    """Count how often each paper came to each place."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for mail in world.mail.mails:
-        text = mail.raw.replace(b"=\r\n", b"").decode()
-        place = mail.recipients[0]
-        counts.update((place, id_) for id_ in set(_PAPER.findall(text)))
-    for post in world.slack.messages:
-        if post.thread_ts:
-            text = json.dumps(post.blocks)
-            counts.update(("slack", id_) for id_ in set(_PAPER.findall(text)))
-    return counts
-
-
 def list_mails(world: World) -> list[tuple[tuple[str, ...], set[str]]]:
     """Return the recipients and the papers of each mail."""
-    return [(mail.recipients, set(_PAPER.findall(mail.raw.decode()))) for mail in world.mail.mails]
+    return [(mail.recipients, set(PAPER.findall(mail.raw.decode()))) for mail in world.mail.mails]
 
 
 def live(world: World, *, slips: bool) -> Counter[tuple[str, str]]:

@@ -5,6 +5,9 @@ Lived through once, and copied for each test.
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +20,9 @@ from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
 from tests.fakes.slack import SlackReceiver
 from tests.harness.installation import Installation, installed
+
+PAPER = re.compile(r"(?<!\d)2611\.\d{5}(?!\d)")
+"""Ids of the fortnight's papers."""
 
 FIRST_DIGEST = datetime(2026, 11, 9, 20, 0, tzinfo=UTC)
 MORNINGS = [
@@ -127,3 +133,17 @@ def live_through(folder: Path) -> None:
                 with world.site.store.begin() as conn:
                     (due,) = subscriptions.load(conn, names=["perf-mail"])
                     subscriptions.pause(conn, due.id, PAUSED_UNTIL)
+
+
+def count_arrived(world: World) -> Counter[tuple[str, str]]:
+    """Count how often each paper came to each place."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for mail in world.mail.mails:
+        text = mail.raw.replace(b"=\r\n", b"").decode()
+        place = mail.recipients[0]
+        counts.update((place, id_) for id_ in set(PAPER.findall(text)))
+    for post in world.slack.messages:
+        if post.thread_ts:
+            text = json.dumps(post.blocks)
+            counts.update(("slack", id_) for id_ in set(PAPER.findall(text)))
+    return counts

@@ -5,7 +5,6 @@ Where the history goes.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -23,7 +22,7 @@ from digest.config import Config, load_config
 from tests.command_line import run_digest, run_process
 from tests.golden.test_starts import COMMIT
 from tests.integration.cli.conftest import Shell
-from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, surrounded
+from tests.integration.cli.fortnight import FIRST_DIGEST, MORNINGS, World, count_arrived, surrounded
 
 RICH = """\
 # My lists. Ask ada before you change them.
@@ -64,7 +63,6 @@ GIVEN = {
     "DIGEST_SLACK_TOKEN": "xoxb-1",
 }
 PRIVATE = ("lab.example", "quokka", "hush", "xoxb-1")
-_PAPER = re.compile(r"(?<!\d)2611\.\d{5}(?!\d)")
 
 
 @pytest.fixture
@@ -251,20 +249,6 @@ def sh(folder: Path, line: str) -> None:
     subprocess.run(  # noqa: S603 - ours
         ["/bin/sh", "-ec", line], cwd=folder, env=environ, check=True, capture_output=True
     )
-
-
-def count_arrived(world: World) -> Counter[tuple[str, str]]:
-    """Count how often each paper came to each place."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for mail in world.mail.mails:
-        text = mail.raw.replace(b"=\r\n", b"").decode()
-        place = mail.recipients[0]
-        counts.update((place, id_) for id_ in set(_PAPER.findall(text)))
-    for post in world.slack.messages:
-        if post.thread_ts:
-            text = json.dumps(post.blocks)
-            counts.update(("slack", id_) for id_ in set(_PAPER.findall(text)))
-    return counts
 
 
 def begin(world: World) -> None:
