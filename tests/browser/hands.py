@@ -10,6 +10,7 @@ _FOCUSED = """() => {
     const one = document.activeElement, style = getComputedStyle(one),\
  place = one.getBoundingClientRect()
     return {
+        loadedAt: performance.timeOrigin,
         place: one === document.body ? -1 : [...document.querySelectorAll("*")].indexOf(one),
         top: place.top + scrollY, bottom: place.bottom + scrollY,
         isMarked: style.outlineStyle != "none" && parseFloat(style.outlineWidth) > 0\
@@ -76,7 +77,8 @@ class Keyboard:
     def _reach(self, target: Locator) -> None:
         """Press Tab until something has the focus.
 
-        It begins where the focus is, and once more at the top.
+        It begins where the focus is, and once more at the top. A page that is loaded meanwhile,
+        as after a form was sent, begins the search anew.
         """
         expect(target).to_be_visible()
         before = self._page.evaluate(_FOCUSED)
@@ -84,6 +86,10 @@ class Keyboard:
         while not target.evaluate("one => one === document.activeElement"):
             self._keys.press("Tab")
             now = self._page.evaluate(_FOCUSED)
+            if now["loadedAt"] != before["loadedAt"]:
+                turns = 0
+                before = now
+                continue
             goes_on = now["place"] > before["place"] or (
                 now["hasParts"] and now["place"] == before["place"]
             )

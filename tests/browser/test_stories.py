@@ -125,6 +125,7 @@ class Story:
         self.press("link", CHOOSE)
         self.look()
         self.press("button", LESS)
+        expect(self.page.get_by_role("button", name=TAKE_BACK)).to_be_visible()
         self.look()
         self.press("link", BACK)
         self.look()
