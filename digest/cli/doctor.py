@@ -121,8 +121,8 @@ def command(
 ) -> Report:
     """Check everything, and say what to mend and how.
 
-    Configuration, database, templates, mail server, the sender's domain, Slack, arXiv, clock, disk
-    and public address. Nothing is changed or sent.
+    Configuration, queries, libraries, templates, database, mail server, the sender's domain, Slack,
+    arXiv, clock, disk and public address. Nothing is changed, and only --send sends anything.
 
     Tokens and passwords are never shown. --share leaves out addresses, channels and query texts,
     too, so that you can paste the output into a report.
