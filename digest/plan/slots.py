@@ -62,6 +62,9 @@ _QUARTER_HOUR = 15
 
 _DAY_MINUTES = 24 * 60
 
+Starts = tuple[tuple[str, str], ...]
+"""Times at which runs start: the five fields of cron, and their zone."""
+
 _AFTER_ANNOUNCEMENT = Cadence.parse(
     "sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York"
 )
@@ -619,11 +622,10 @@ def _find_missed_turn(
     return before if is_of_before or coverage.is_awaited else None
 
 
-def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
+def plan_starts(cadences: Iterable[Cadence]) -> Starts:
     """Return when runs that wait half an hour for a turn must start.
 
-    That is said in cron's five fields, with their zone. Each turn has a start before it, and
-    another 90 minutes later.
+    Each turn has a start before it, and another 90 minutes later.
     """
     days_of_starts: dict[tuple[str, int], set[int]] = defaultdict(set)
     for cadence in cadences:
@@ -646,7 +648,7 @@ def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
     return tuple(starts)
 
 
-def plan_starts_in_utc(cadences: Iterable[Cadence], year: int) -> tuple[tuple[str, str], ...]:
+def plan_starts_in_utc(cadences: Iterable[Cadence], year: int) -> Starts:
     """Return when runs must start, by a clock that knows only UTC: in summer and in winter."""
     new_year = date(year, 1, 1)
     monday = new_year - timedelta(days=new_year.weekday())
