@@ -257,6 +257,7 @@ def stand_in_for_harvest(
     run = RecordedRun(
         site, report, Source.FALLBACK, rule=novelty.harvest_rule(), lookback=FALLBACK_DAYS
     )
+    # Later, an answer that there is nothing is compared with the searches before.
     pages = walk_search(site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before)
     with run.recording(window_from=until.date()):
         for page in pages:
