@@ -16,7 +16,7 @@ from digest.inspect.coverage import find_next_check
 from digest.inspect.here import Here
 from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
-from digest.inspect.schedule import find_other_schedule
+from digest.inspect.schedule import find_schedule_mistake
 from digest.inspect.status import (
     Trouble,
     describe_breaker,
@@ -329,7 +329,7 @@ def _sum_up(site: Site, report: PassReport) -> Run:
             breaker=load_breaker(conn, site.clock),
             retried=tuple(find_stuck(conn, (DeliveryState.READY,), here)),
             held=held,
-            schedule=find_other_schedule(site.config, here.now.year),
+            schedule=find_schedule_mistake(site.config, here.now.year),
             failure=_find_failure(report, held),
         )
 

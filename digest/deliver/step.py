@@ -23,9 +23,9 @@ from digest.deliver.rules import (
     NextStep,
     Step,
     Tries,
+    are_refused_alike,
     decide_failure,
     decide_unknown,
-    is_of_all,
     shorten_share,
 )
 from digest.deliver.transports.registry import TRANSPORTS
@@ -419,7 +419,7 @@ def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
     refused = {one.delivery for one in answered if one.step is Step.GIVE_UP}
     reasons = [one.reason for one in answered if one.step is Step.GIVE_UP]
     answers = {str(one.destination): one.reason for one in answered}
-    if report.mails or not is_of_all(reasons, answers):
+    if report.mails or not are_refused_alike(reasons, answers):
         return
     now = site.clock.now()
     with site.store.begin() as conn:

@@ -156,13 +156,13 @@ def _poll_harvest(
     site: Site, report: PollReport, *, even_if_not_due: bool, first_days: int = rules.BOOTSTRAP_DAYS
 ) -> None:
     now = site.clock.now()
-    reaching = {}
+    last_reaching = {}
     with site.store.read() as conn:
         novelty = load_novelty_rules(conn)
         cursor = runs.load_cursor(conn, Source.HARVEST)
         last = runs.load_last_checks(conn, Source.HARVEST)
         for days, _ in rules.HARVEST_OVERLAPS:
-            reaching[days] = runs.load_last_reaching(conn, Source.HARVEST, days)
+            last_reaching[days] = runs.load_last_reaching(conn, Source.HARVEST, days)
         newest = papers.load_newest_paper(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not even_if_not_due and not rules.is_poll_due(last, now):
@@ -172,7 +172,9 @@ def _poll_harvest(
     if is_bootstrap:
         overlap = first_days
     else:
-        overlap = rules.choose_reach(rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, reaching, now)
+        overlap = rules.choose_reach(
+            rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, last_reaching, now
+        )
     newest_on = newest[1] if newest else None
     from_date = rules.harvest_from(cursor.complete_from, now, overlap, newest_on)
     what = "everything arXiv announced since"

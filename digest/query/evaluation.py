@@ -204,14 +204,17 @@ class NameText(PlainText):
         self.parts = self.spellings[0]
 
     def find_meant(self, pattern: NamePattern | PersonPattern) -> tuple[int, ...]:
-        """Return which parts a pattern means under either spelling, () if it means another."""
+        """Return the numbers of the parts that a pattern means; () if it means another name.
+
+        The name may be spelled either way.
+        """
         return next(filter(None, map(pattern.find_parts, self.spellings)), ())
 
     @cached_property
     def _name(self) -> tuple[NamePart, ...]:
         return split_name(self.plain)
 
-    def find_parts(self, first: int, last: int) -> tuple[int, int]:
+    def find_raw_parts(self, first: int, last: int) -> tuple[int, int]:
         """Return the raw code points from one part to the end of another."""
         return self.find_raw(self._name[first].start, self._name[last].end)
 

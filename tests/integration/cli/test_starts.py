@@ -11,7 +11,7 @@ import pytest
 from digest import RELEASED_AS, __version__
 from digest.branch.journal import LEASE
 from digest.config import load_config
-from digest.inspect.schedule import find_other_schedule
+from digest.inspect.schedule import find_schedule_mistake
 from tests.golden.test_starts import COMMIT
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import World
@@ -139,8 +139,8 @@ def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is
         re.sub(pattern, text, workflow.read_text()) if pattern else workflow.read_text()
     )
     config = load_config(fresh / "digest.toml", {"DIGEST_VALUE_ARXIV_CONTACT": "a@example.org"})
-    assert said in find_other_schedule(config, 2026)
-    assert bool(said) == bool(find_other_schedule(config, 2026))
+    assert said in find_schedule_mistake(config, 2026)
+    assert bool(said) == bool(find_schedule_mistake(config, 2026))
 
 
 def test_a_run_names_the_lines_and_with_them_it_is_content(world: World, digest: Shell) -> None:
