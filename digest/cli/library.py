@@ -25,7 +25,7 @@ from digest.config.addresses import resolve_sources
 from digest.config.values import read_sources, suggest
 from digest.interest.libraries import (
     check_library,
-    complete,
+    complete_papers,
     describe_trouble,
     fetch_texts,
     name_source,
@@ -277,7 +277,7 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
     with opened_store(ctx) as bench:
         with bench.store.read() as conn:
             due = require_subscription(bench.config, conn, name)
-            stored = complete(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
+            stored = complete_papers(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
         papers = _fetch_missing(bench, wanted, stored)
         now = bench.here.now
         with bench.store.begin() as conn:

@@ -634,7 +634,7 @@ def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(
         installation.open(alone | changed)
         with installation.store.read() as conn:
             (due,) = load_subscriptions(conn, names=["own"])
-            return Interests(installation.config).find(conn, due) is not None
+            return Interests(installation.config).find_profile(conn, due) is not None
 
     bo = "mailto:bo@example.org"
     assert [counts(), counts(to=[f"mailto:{ADA}", "file:out/"])] == [True, True]
