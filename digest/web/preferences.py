@@ -402,7 +402,7 @@ def _name_mistakes(done: Change, found: Preferences) -> dict[str, str]:
 
 
 def _view_memberships(found: Preferences, now: datetime) -> Iterator[MembershipView]:
-    """Show what comes, one by one; what was left all at once comes back all at once."""
+    """Show what comes, one by one; what was unsubscribed at once comes back at once."""
     is_all = found.has_unsubscribed_from_all
     for one in found.memberships[: 1 if is_all else None]:
         if one.unsubscribed_at is None:
