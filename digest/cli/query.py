@@ -369,8 +369,7 @@ def _compare(
     progress = ProgressLines()
     wanted = list_submission_days(bench.here.now, days)
     found = find_stored(bench.store, either, bench.here.now, days, progress)
-    has_all_days = found is not None and found.span.dates[0] <= wanted.dates[0]
-    if found is None or not has_all_days:
+    if found is None or found.span.dates[0] > wanted.dates[0]:  # not all wanted days are stored
         asks_licence = any(one.prefix is Prefix.LICENCE for one in walk_conditions(either))
         if asks_licence:
             note = "note: arXiv's search gives no licences, so each paper counts as one without."

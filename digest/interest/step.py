@@ -199,7 +199,7 @@ class Interests:
     ) -> Near | None:
         """Say how near a paper of an announcement is, by which words, and at which place.
 
-        None if nothing is kept and liked, or this paper is.
+        None if nothing is kept or liked, or if this paper is.
         """
         profile = self.find_profile(conn, due)
         if profile is None or profile.contains(paper):
