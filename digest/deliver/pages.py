@@ -119,9 +119,9 @@ class _Folder:
 
         What would be the same is not made again.
         """
-        mark = self._site.renderer.templates.mark
-        read = repr((mark, self._hides, made_of))
-        made = hashlib.sha256(read.encode()).hexdigest()[:16]
+        templates = self._site.renderer.templates.fingerprint
+        source = repr((templates, self._hides, made_of))
+        made = hashlib.sha256(source.encode()).hexdigest()[:16]
         path = self._folder / name
         if f"Digest {made}".encode() not in (read_head(path) or b""):
             self._report.pages += write_own(path, make(made))

@@ -279,7 +279,7 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         if change.kind is Kind.NEW:
             days.setdefault(change.announced, []).append(number)
     with site.store.read() as conn:
-        leasts = Interests(site.config).measure_days(conn, days, index)
+        leasts = Interests(site.config).measure_least(conn, days, index)
     at = site.clock.now()
     last_change = found[-1].id
     by_id = {change.id: change for change in found}

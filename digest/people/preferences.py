@@ -1,4 +1,4 @@
-"""What people do by themselves: subscribe, change, join, move, leave; and what is kept of them.
+"""What people do by themselves: subscribe, change, join, pause, move, be erased.
 
 Every edit of a person's own subscription is the same step as an edit of the operator's file: their
 saved queries and their subscription are brought in line with what they want, in one transaction.
@@ -71,7 +71,8 @@ class Preferences:
 
     Attributes:
         own: their own subscription; None if they only read what the operator's file decides.
-        memberships: every live subscription that writes to them or that they left, their own first.
+        memberships: every live subscription that writes to them, or that they unsubscribed from;
+            their own first.
         dues: these as stored, by key.
     """
 
@@ -89,9 +90,9 @@ class Preferences:
 
     @property
     def has_active_own(self) -> bool:
-        """Whether they have a subscription of their own that they have not left.
+        """Whether they have a subscription of their own and did not unsubscribe from it.
 
-        More is added to it then.
+        What they subscribe to next is then added to it.
         """
         if self.own is None:
             return False
@@ -375,7 +376,8 @@ def _subscribe(
 def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     """Return both wishes in one.
 
-    What they left begins anew: its saved queries stay, but off.
+    If they unsubscribed from their own subscription, it begins anew: its saved queries stay, but
+    off.
     """
     if before is None or before.own is None:
         return choices
@@ -397,9 +399,9 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
 def _resubscribe_to_asked(
     conn: Connection, person: Person, asked: Collection[str], at: datetime
 ) -> None:
-    """Let somebody who left everything have what they ask for now, by name.
+    """Let somebody who unsubscribed from everything have what they ask for now, by name.
 
-    Whatever else there was stays left.
+    They stay unsubscribed from all else.
     """
     destination = person.destination
     if EVERYTHING not in subscribers.load_unsubscribed(conn, destination):
@@ -519,7 +521,7 @@ def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSu
 def undo_unsubscription(
     conn: Connection, preferences: Preferences, name: str, *, at: datetime
 ) -> None:
-    """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`."""
+    """Undo that a person unsubscribed from a subscription, or `EVERYTHING`, within `UNDO`."""
     named = [one for one in preferences.memberships if name in (one.name, EVERYTHING)]
     if not named or not preferences.can_undo(named[0], at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
@@ -543,7 +545,8 @@ def erase_person(
 ) -> bool:
     """Delete everything stored about an address; return whether the operator's file still names it.
 
-    Then one row stays: that this address left. Without it the file would have it written to again.
+    If the file does, one row stays: that this address unsubscribed. Without it, digests would be
+    sent there again.
     """
     if export_records(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")

@@ -60,11 +60,11 @@ class Templates:
         self._shipped = shipped
         shipped_loader = jinja2.FileSystemLoader(shipped)
         by_prefix = jinja2.PrefixLoader({SHIPPED_PREFIX: shipped_loader}, delimiter=":")
-        self._plain = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
-        build = partial(_build_environment, self._plain)
+        self._loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
+        build = partial(_build_environment, self._loader)
         self._slack = build(finalize=slack_escape, link=link, Mrkdwn=Mrkdwn)
-        read = self._read_style
-        escaped = build(autoescape=True, read_style=read, read_script=read)
+        embed = self._read_embedded
+        escaped = build(autoescape=True, read_style=embed, read_script=embed)
         text = build(styled=styled, link=styled_link, cut_line=cut_line)
         markdown = build(finalize=markdown_escape, link=markdown_link, Markdown=Markdown)
         self._by_suffixes = {
@@ -86,15 +86,15 @@ class Templates:
         for folder in self.folders:
             if (folder / name).is_file():
                 return folder / name
-        raise self._missing(name)
+        raise self._report_missing(name)
 
     def is_own(self, path: Path) -> bool:
         """Whether a template's file is the operator's."""
         return not path.is_relative_to(self._shipped)
 
     @cached_property
-    def mark(self) -> str:
-        """Names all templates as they read, with the release.
+    def fingerprint(self) -> str:
+        """A hash of the release and of all templates.
 
         It changes when what they render may change.
         """
@@ -136,9 +136,11 @@ class Templates:
             extra_css=self.read_source("email/style.css"),
         )
 
-    def _read_style(self, name: str) -> Markup:
+    def _read_embedded(self, name: str) -> Markup:
+        """Return a style sheet, a script or a picture, for a page that holds it."""
         text = self.read_source(name)
-        if "</" in text and not name.endswith(".svg"):  # a picture becomes part of an address
+        is_picture = name.endswith(".svg")  # encoded in a `data:` address, where </ ends nothing
+        if "</" in text and not is_picture:
             raise TemplateError(
                 f"{name}: a style sheet or script cannot hold </", hint="Write it as \\3c / there."
             )
@@ -147,7 +149,7 @@ class Templates:
     def _parse(self, name: str) -> nodes.Template:
         environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))
         with self._blaming(name, ()):
-            source, file, _ = self._plain.get_source(environment, name)
+            source, file, _ = self._loader.get_source(environment, name)
             return environment.parse(source, name, file)
 
     def _run(self, name: str, seen: dict[str, Any]) -> str:
@@ -163,7 +165,7 @@ class Templates:
         except TemplateError:
             raise
         except jinja2.TemplateNotFound as error:
-            raise self._missing(str(error)) from error
+            raise self._report_missing(str(error)) from error
         except jinja2.TemplateSyntaxError as error:
             file = error.filename or error.name or name
             raise TemplateError(
@@ -186,7 +188,8 @@ class Templates:
             hint=f"Use one of {' '.join(_SUFFIXES)}.",
         )
 
-    def _missing(self, name: str) -> TemplateError:
+    def _report_missing(self, name: str) -> TemplateError:
+        """Return the error that says where a template was looked for."""
         looked = ", ".join(str(folder) for folder in self.folders)
         existing = ", ".join(self.names())
         return TemplateError(
@@ -216,7 +219,8 @@ class _Unknown(jinja2.StrictUndefined):
 
     @property
     def _undefined_message(self) -> str:
-        known = () if self._undefined_obj is missing else dir(self._undefined_obj)
+        is_global = self._undefined_obj is missing  # it is a name alone, no attribute of a value
+        known = () if is_global else dir(self._undefined_obj)
         near = get_close_matches(str(self._undefined_name), known, n=1)
         offer = f" (did you mean {near[0]!r}?)" if near else ""
         return f"there is no {self._undefined_name!r} here{offer}"

@@ -170,13 +170,13 @@ def _take_request(
     network = name_network(request, config)
     maker = LinkMaker(config, shell.load_secret())
     with shell.site.store.begin() as conn:
-        free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
-    if free_at is not None:
-        seconds = ceil((free_at - now).total_seconds())
+        allowed_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
+    if allowed_at is not None:
+        seconds = ceil((allowed_at - now).total_seconds())
         return shell.pages.fail(
             429,
             "Too many people asked for a mail in the last hour.",
-            f"Try again after {write_with_zone(free_at, config.zone, now)}.",
+            f"Try again after {write_with_zone(allowed_at, config.zone, now)}.",
             {"Retry-After": str(seconds)},
         )
     is_link = kind is RequestKind.LINK

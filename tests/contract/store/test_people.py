@@ -51,7 +51,7 @@ from digest.people.preferences import (
 from digest.people.signups import (
     count_request,
     delete_expired_signups,
-    find_free,
+    find_next_allowed,
     is_refusing,
     load_signup,
 )
@@ -233,12 +233,12 @@ def test_no_address_ever_gets_more_letters_than_the_limits_say(
         conn.execute(delete(request_counts))
         for minute in minutes:
             now = NOW + timedelta(minutes=minute)
-            free = [find_free(conn, "x", limit, now) for limit in LETTERS_TO_ADDRESS]
-            for limit, free_at in zip(LETTERS_TO_ADDRESS, free, strict=True):
-                if free_at is not None:
-                    assert free_at > now
-                    assert find_free(conn, "x", limit, free_at) is None
-                    assert find_free(conn, "x", limit, free_at - timedelta(seconds=1))
+            free = [find_next_allowed(conn, "x", limit, now) for limit in LETTERS_TO_ADDRESS]
+            for limit, allowed_at in zip(LETTERS_TO_ADDRESS, free, strict=True):
+                if allowed_at is not None:
+                    assert allowed_at > now
+                    assert find_next_allowed(conn, "x", limit, allowed_at) is None
+                    assert find_next_allowed(conn, "x", limit, allowed_at - timedelta(seconds=1))
             if free == [None, None]:
                 count_request(conn, "x", now)
                 passed.append(now)
@@ -255,21 +255,21 @@ def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end
     assert [installation.ask(of="a") for _ in range(REQUESTS_OF_NETWORK.most)] == [
         None
     ] * REQUESTS_OF_NETWORK.most
-    free_at = NOW.replace(hour=11, minute=0)
-    assert installation.ask(of="a") == free_at
+    allowed_at = NOW.replace(hour=11, minute=0)
+    assert installation.ask(of="a") == allowed_at
     installation.open(TEAM)
     installation.clock.set(NOW.replace(hour=10, minute=1))
-    assert installation.ask(of="a") == free_at
+    assert installation.ask(of="a") == allowed_at
     with installation.store.begin() as conn:
         for _ in range(REQUESTS.most - REQUESTS_OF_NETWORK.most - 1):
             count_request(conn, "all", installation.now)
     assert installation.ask(of="b") is None
-    installation.clock.set(free_at - timedelta(seconds=1))
-    assert installation.ask(of="b") == free_at
+    installation.clock.set(allowed_at - timedelta(seconds=1))
+    assert installation.ask(of="b") == allowed_at
     with installation.store.read() as conn:
         assert is_refusing(conn, installation.now)
         assert not is_refusing(conn, installation.now + 2 * HOUR)
-    installation.clock.set(free_at)
+    installation.clock.set(allowed_at)
     assert installation.ask(of="a") is None
     assert "a" not in {row[0] for row in json.loads(installation.dump())["request_counts"]}, (
         "a network is known by a hash"
@@ -284,7 +284,9 @@ def in_threads(number: int, step: Callable[[], Any]) -> list[Any]:
 def test_requests_at_once_pass_no_limit(installation: SignupInstallation) -> None:
     found = in_threads(8, lambda: [installation.ask(of="a") for _ in range(4)])
     assert sorted(len(one) for one in found) == [4] * 8
-    assert [free_at for one in found for free_at in one].count(None) == REQUESTS_OF_NETWORK.most
+    assert [allowed_at for one in found for allowed_at in one].count(
+        None
+    ) == REQUESTS_OF_NETWORK.most
 
 
 def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(
@@ -634,7 +636,7 @@ def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(
         installation.open(alone | changed)
         with installation.store.read() as conn:
             (due,) = load_subscriptions(conn, names=["own"])
-            return Interests(installation.config).find(conn, due) is not None
+            return Interests(installation.config).find_profile(conn, due) is not None
 
     bo = "mailto:bo@example.org"
     assert [counts(), counts(to=[f"mailto:{ADA}", "file:out/"])] == [True, True]
