@@ -113,10 +113,11 @@ def load_signup(
         return None
     is_its = signups.c.token == token_hash
     is_open = signups.c.ends_at > now
-    found = select(signups).where(is_its, is_open)
-    if not conn.get_execution_options().get("postgresql_readonly"):
-        found = found.with_for_update()
-    row = conn.execute(found).one_or_none()
+    request = select(signups).where(is_its, is_open)
+    can_write = not conn.get_execution_options().get("postgresql_readonly")
+    if can_write:
+        request = request.with_for_update()
+    row = conn.execute(request).one_or_none()
     if row is None or kind not in (None, row.kind):
         return None
     return _read(row)
