@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.people import UNCONFIRMED, Limit, RequestKind, SignupRequest
+from digest.model.people import REQUEST_LIFETIME, Limit, RequestKind, SignupRequest
 from digest.model.subscriptions import Subscription, SubscriptionState
 from digest.store.dialect import dialect_insert, lock_advisory, upsert
 from digest.store.schema import (
@@ -77,7 +77,7 @@ def save_signup(
         "choices": choices.write(),
         "token": _UNWRITTEN,
         "asked_at": at,
-        "ends_at": at + UNCONFIRMED,
+        "ends_at": at + REQUEST_LIFETIME,
     }
     insertion = insert(signups).values(row).returning(signups.c.id)
     return int(conn.execute(insertion).scalar_one())
@@ -177,7 +177,7 @@ def _delete_old_letters(conn: Connection, now: datetime) -> None:
     letter = digests.c
     is_letter = letter.occasion == Occasion.LETTER
     is_of_letters = letter.subscription_id.in_(_LETTERS_KEY)
-    is_over = letter.planned_at <= now - UNCONFIRMED
+    is_over = letter.planned_at <= now - REQUEST_LIFETIME
     is_idle = letter.id.not_in(busy)
     old = select(letter.id).where(is_letter, is_of_letters, is_over, is_idle)
     ids = list(conn.execute(old.limit(_PORTION)).scalars())
