@@ -370,7 +370,7 @@ def _divide_lines(
 def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
     """Return the setting after a declaration: a formula gets a face, and text a tag.
 
-    Only formulas have calligraphic and Fraktur letters, so text becomes one.
+    Calligraphic and Fraktur letters are those of formulas: text with them is read as a formula.
     """
     if setting.is_formula:
         return setting._replace(face=face)
