@@ -111,11 +111,11 @@ def find_alarms(
 
 
 def _describe_deliveries(deliveries: Overdue, since: str) -> Alarm:
-    if deliveries.number == 1:
+    if deliveries.count == 1:
         what = f"a message to {deliveries.named} has been waiting since {since}"
     else:
         what = (
-            f"{deliveries.number:,} messages have been waiting for more than an hour,"
+            f"{deliveries.count:,} messages have been waiting for more than an hour,"
             f" the first since {since}"
         )
     remedy = f"`digest delivery show {deliveries.delivery}` says what keeps it."
@@ -123,7 +123,7 @@ def _describe_deliveries(deliveries: Overdue, since: str) -> Alarm:
 
 
 def _describe_digests(digests: Overdue, since: str) -> Alarm:
-    if digests.number == 1:
+    if digests.count == 1:
         what = f"the digest of {digests.named} has been due since {since} and is not planned"
     else:
         # Without a number: others are due beside these, and are not late yet.
@@ -136,11 +136,11 @@ def _describe_digests(digests: Overdue, since: str) -> Alarm:
 
 def _describe_failed(failed: Overdue) -> Alarm:
     why = str(failed.reason) or "nobody knows why"
-    if failed.number == 1:
+    if failed.count == 1:
         what = f"the message to {failed.named} failed: {why}"
     else:
         what = (
-            f"{failed.number:,} messages failed in the last two days,"
+            f"{failed.count:,} messages failed in the last two days,"
             f" the last of them to {failed.named}: {why}"
         )
     remedy = f"`digest delivery show {failed.delivery}` says what to do."

@@ -17,7 +17,7 @@ from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock
 from digest.model.destinations import Destination
 from digest.model.subscriptions import DueSubscription
-from digest.people.tables import load_own_name, load_people
+from digest.people.tables import load_own_subscription_name, load_people
 from digest.store import digests, overview, subscribers, subscriptions
 from digest.store.digests import DigestSummary
 from digest.store.overview import SubscriptionLine
@@ -175,7 +175,7 @@ def _list_people(
             state = "paused"
         else:
             state = "subscribed"
-        own_due = dues.get(load_own_name(conn, person))
+        own_due = dues.get(load_own_subscription_name(conn, person))
         yield PersonStatus(
             address=person.address,
             since=person.since,

@@ -392,5 +392,5 @@ def check_library(
     day = max(full_days, default=None)
     compared = load_texts(conn, day=day) if day else load_texts(conn, limit=STAND_INS)
     least = nearness.find_least(nearness.Interest(weights, texts).measure(compared))
-    others = nearness.measure_each_without(weights, texts)
+    others = nearness.measure_each_to_others(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

@@ -18,11 +18,11 @@ from digest.model import secrets
 from digest.model.destinations import Destination
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
 from digest.model.people import (
-    FRESH,
+    FRESH_LINK_LIFETIME,
     LETTERS_TO_ADDRESS,
-    REQUESTS,
+    REQUESTS_OF_ALL,
     REQUESTS_OF_NETWORK,
-    REQUESTS_WIDE,
+    REQUESTS_OF_WIDE_NETWORK,
     Limit,
     RequestKind,
     SignupRequest,
@@ -115,11 +115,11 @@ def _list_limits(maker: LinkMaker, kind: RequestKind, network: str) -> dict[str,
     """Return the limits of a request, by the names under which requests are counted."""
     limits = {}
     if kind in _NEEDS_ADMISSION:
-        limits["all"] = REQUESTS
+        limits["all"] = REQUESTS_OF_ALL
     if "/" in network:
         is_ipv4 = "." in network
         wide = ip_network(network).supernet(new_prefix=16 if is_ipv4 else 32)
-        limits[count_name(maker, str(wide))] = REQUESTS_WIDE
+        limits[count_name(maker, str(wide))] = REQUESTS_OF_WIDE_NETWORK
     limits[count_name(maker, network)] = REQUESTS_OF_NETWORK
     return limits
 
@@ -200,7 +200,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     slot = str(LetterSlot(signup.kind, signup.id, signup.asked_at))
     ends_at = signup.ends_at
     if signup.kind is RequestKind.FRESH:
-        ends_at = min(now + FRESH, signup.ends_at)
+        ends_at = min(now + FRESH_LINK_LIFETIME, signup.ends_at)
     token = letter_token(maker, slot, destination)
     mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
     sender = f"{maker.installation} {LETTERS}"

@@ -45,8 +45,8 @@ from digest.people.tables import (
     delete_person,
     load_memberships,
     load_names_ever_sent_to,
-    load_own_name,
     load_own_queries,
+    load_own_subscription_name,
     load_person,
     load_records,
     rename_query,
@@ -315,7 +315,7 @@ def choose_own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: d
     Links are made of it, and a database may give a person's number again: the moment is a part
     of it.
     """
-    stored = load_own_name(conn, person)
+    stored = load_own_subscription_name(conn, person)
     if stored:
         return stored
     fresh = secrets.derive_token(maker.secret, "person", str(person.id), at.isoformat())

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.people import UNCONFIRMED, Limit, RequestKind, SignupRequest
+from digest.model.people import REQUEST_LIFETIME, Limit, RequestKind, SignupRequest
 from digest.model.subscriptions import Subscription, SubscriptionState
 from digest.store.dialect import dialect_insert, lock_advisory, upsert
 from digest.store.schema import (
@@ -78,7 +78,7 @@ def save_signup(
         "choices": choices.write(),
         "token": _UNMAILED,
         "asked_at": at,
-        "ends_at": at + UNCONFIRMED,
+        "ends_at": at + REQUEST_LIFETIME,
     }
     insertion = insert(signups).values(row).returning(signups.c.id)
     return int(conn.execute(insertion).scalar_one())
@@ -114,10 +114,11 @@ def load_signup(
         return None
     is_linked = signups.c.token == token_hash
     is_open = signups.c.ends_at > now
-    found = select(signups).where(is_linked, is_open)
-    if not conn.get_execution_options().get("postgresql_readonly"):
-        found = found.with_for_update()
-    row = conn.execute(found).one_or_none()
+    request = select(signups).where(is_linked, is_open)
+    can_write = not conn.get_execution_options().get("postgresql_readonly")
+    if can_write:
+        request = request.with_for_update()
+    row = conn.execute(request).one_or_none()
     if row is None or kind not in (None, row.kind):
         return None
     return _read(row)
@@ -173,12 +174,12 @@ def delete_expired_signups(conn: Connection, now: datetime) -> int:
 def _delete_old_letters(conn: Connection, now: datetime) -> None:
     is_in_flight = deliveries.c.state.in_(_IN_FLIGHT)
     busy = select(deliveries.c.digest_id).where(is_in_flight)
-    columns = digests.c
-    is_letter = columns.occasion == Occasion.LETTER
-    is_of_letters = columns.subscription_id.in_(_SELECT_LETTERS)
-    is_over = columns.planned_at <= now - UNCONFIRMED
-    is_idle = columns.id.not_in(busy)
-    old = select(columns.id).where(is_letter, is_of_letters, is_over, is_idle)
+    letter = digests.c
+    is_letter = letter.occasion == Occasion.LETTER
+    is_of_letters = letter.subscription_id.in_(_SELECT_LETTERS)
+    is_over = letter.planned_at <= now - REQUEST_LIFETIME
+    is_idle = letter.id.not_in(busy)
+    old = select(letter.id).where(is_letter, is_of_letters, is_over, is_idle)
     ids = list(conn.execute(old.limit(_PORTION)).scalars())
     if not ids:
         return
@@ -187,7 +188,7 @@ def _delete_old_letters(conn: Connection, now: datetime) -> None:
     is_attempt = attempts.c.delivery_id.in_(delivery_ids)
     conn.execute(delete(attempts).where(is_attempt))
     conn.execute(delete(deliveries).where(is_delivery))
-    conn.execute(delete(digests).where(columns.id.in_(ids)))
+    conn.execute(delete(digests).where(letter.id.in_(ids)))
 
 
 def count_request(conn: Connection, name: str, at: datetime) -> None:

@@ -58,7 +58,7 @@ def watch(site: Site, *, planning: str = "") -> WatchReport:
     with site.store.read() as conn:
         found = load_alarms(conn, site.config, now, planning=planning)
     with site.store.begin() as conn:
-        alarms.keep(conn, found, now)
+        alarms.save_alarms(conn, found, now)
         claimed = alarms.claim(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found

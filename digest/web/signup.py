@@ -124,7 +124,7 @@ def subscribe(request: Request) -> Response:
         )
     except UsageError as error:
         return _show_form(shell, form, error)
-    if not admission.takes(address):
+    if not admission.takes_request_for(address):
         domains = " or ".join(sorted(admission.domains))
         refusal = UsageError(f"only addresses of {domains} may subscribe here")
         return _show_form(shell, form, refusal)

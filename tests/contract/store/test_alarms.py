@@ -37,7 +37,7 @@ STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
 def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
     """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        alarms.keep(conn, found, at)
+        alarms.save_alarms(conn, found, at)
         return alarms.claim(conn, found, at)
 
 
@@ -141,7 +141,7 @@ def test_parts_behind_one_that_is_held_are_reported_with_it_alone(store: Store) 
         held = alarms.load_held_deliveries(conn)
         assert alarms.load_failed_deliveries(conn, MORNING - HOUR) is None
     assert held is not None
-    assert held.number == 1
+    assert held.count == 1
     assert held.delivery == first.id
 
 
@@ -249,8 +249,8 @@ def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_muc
         late = alarms.load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
-    assert (early.number, early.named) == (1, "usual")
-    assert (late.number, late.named) == (2, "patient")
+    assert (early.count, early.named) == (1, "usual")
+    assert (late.count, late.named) == (2, "patient")
     assert early.due_at == late.due_at == NOW + DAY
 
 

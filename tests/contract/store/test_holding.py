@@ -407,7 +407,7 @@ def test_what_was_refused_needs_the_operator_until_it_was_sent_and_a_try_is_no_e
     def count_held() -> int:
         with store.read() as conn:
             held = alarms.load_held_deliveries(conn)
-            return 0 if held is None else held.number
+            return 0 if held is None else held.count
 
     plan_days(store, 0, 1)
     refuse(store, only(claim(store)))

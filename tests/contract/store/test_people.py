@@ -28,9 +28,9 @@ from digest.model.papers import ArxivId
 from digest.model.people import (
     LETTERS_TO_ADDRESS,
     MOST_QUERIES,
-    REQUESTS,
+    REQUESTS_OF_ALL,
     REQUESTS_OF_NETWORK,
-    REQUESTS_WIDE,
+    REQUESTS_OF_WIDE_NETWORK,
     RequestKind,
     Signup,
     SignupRequest,
@@ -261,7 +261,7 @@ def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end
     installation.clock.set(NOW.replace(hour=10, minute=1))
     assert installation.ask(of="a") == allowed_at
     with installation.store.begin() as conn:
-        for _ in range(REQUESTS.most - REQUESTS_OF_NETWORK.most - 1):
+        for _ in range(REQUESTS_OF_ALL.most - REQUESTS_OF_NETWORK.most - 1):
             count_request(conn, "all", installation.now)
     assert installation.ask(of="b") is None
     installation.clock.set(allowed_at - timedelta(seconds=1))
@@ -335,11 +335,11 @@ def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobod
     installation: SignupInstallation, narrow: str, other: str
 ) -> None:
     installation.subscribe()
-    given = [installation.ask(of=narrow.format(number)) for number in range(REQUESTS.most)]
-    assert given.count(None) == REQUESTS_WIDE.most
+    given = [installation.ask(of=narrow.format(number)) for number in range(REQUESTS_OF_ALL.most)]
+    assert given.count(None) == REQUESTS_OF_WIDE_NETWORK.most
     assert installation.ask(of=other) is None
     with installation.store.begin() as conn:
-        for _ in range(REQUESTS.most):
+        for _ in range(REQUESTS_OF_ALL.most):
             count_request(conn, "all", installation.now)
     assert installation.ask(of=other) is not None
     assert installation.ask(SignupRequest(), RequestKind.LINK, of=other) is None

@@ -93,5 +93,5 @@ def test_readiness_turns_red_while_an_alarm_says_that_no_work_is_done(served: Se
     pulse.note_write()
     for name, is_ready in ((AlarmName.ANNOUNCEMENT, True), (AlarmName.OUTBOX, False)):
         with served.site.store.begin() as conn:
-            alarms.keep(conn, [Alarm(name, "it waits", "Look.")], served.world.clock.now())
+            alarms.save_alarms(conn, [Alarm(name, "it waits", "Look.")], served.world.clock.now())
         assert find_failures(served.site, pulse) == ([] if is_ready else ["it waits. Look."])
