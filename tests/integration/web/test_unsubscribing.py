@@ -156,7 +156,7 @@ def test_leaving_is_undone_on_its_page_and_only_what_comes_later_is_sent(
         assert conn.execute(select(suppressions)).all() == []
         assert conn.execute(
             select(consents.c.how).where(consents.c.event == "returned")
-        ).scalars().all() == [PAGE]
+        ).scalars().all() == ["page"]
     assert recipients_of_next_announcement(served) == ["reader@example.org", "second@example.org"]
 
 
