@@ -23,7 +23,7 @@ from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState
-from digest.people.unsubscription import unsubscribe_from
+from digest.people.unsubscription import PAGE, unsubscribe_from
 from digest.serve.steps import PassReport, Steps, run_pass
 from digest.store import backups, open_store, outbox
 from digest.store.engine import head_revision
@@ -75,7 +75,7 @@ def _live(world: World) -> None:
     with site.store.begin() as conn:
         claims = outbox.claim(conn, owner=site.owner, limit=99, now=at)
         unsubscribe_from(
-            conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how="page", at=at
+            conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how=PAGE, at=at
         )
     world.mail.script.reply("RCPT", "451 4.3.0 try later", match="ready@")
     world.mail.script.reply("RCPT", "554 5.7.1 sender rejected", match="held@")

@@ -41,12 +41,16 @@ from digest.model.subscriptions import (
 from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.store import matches, subscribers
-from digest.store.subscribers import LETTERS, REFUSED, DestinationState, DestinationStatus
+from digest.store.subscribers import (
+    BY_OPERATOR,
+    LETTERS,
+    REFUSED,
+    DestinationState,
+    DestinationStatus,
+)
 
 NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
-OPERATOR = "operator"
-"""How a reader unsubscribed or resubscribed, if the operator did it for them."""
 
 _ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
 """What is said of digests that do not show abstracts as usual."""
@@ -215,8 +219,8 @@ def _describe_place(here: Here, place: DestinationStatus) -> str:
     else:
         word = "off"
     since = here.write(place.since)
-    if place.reason == OPERATOR:
-        return f"{shown}   {word} {since}, by the {OPERATOR}"
+    if place.reason == BY_OPERATOR:
+        return f"{shown}   {word} {since}, by the {BY_OPERATOR}"
     return f"{shown}   {word} since {since}: {place.reason}"
 
 
@@ -322,7 +326,7 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     scope = EVERYTHING if everything else name
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        is_new = unsubscribe_from(conn, destination, scope, how=OPERATOR, at=bench.here.now)
+        is_new = unsubscribe_from(conn, destination, scope, how=BY_OPERATOR, at=bench.here.now)
     if not is_new:
         what = "everything" if everything else name
         echo_folded(f"{destination} is unsubscribed from {what} already.")
@@ -354,7 +358,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
         still_unsubscribed = resubscribe_to(
-            conn, destination, scope, how=OPERATOR, at=bench.here.now
+            conn, destination, scope, how=BY_OPERATOR, at=bench.here.now
         )
         coming = ""
         if name not in (LETTERS, *still_unsubscribed):
@@ -499,7 +503,7 @@ def _erase(ctx: click.Context, address: str) -> Erasure:
             return done
         now = bench.here.now
         with bench.store.begin() as conn:
-            is_named = erase_person(conn, bench.config, done.address, at=now, how=OPERATOR)
+            is_named = erase_person(conn, bench.config, done.address, at=now, how=BY_OPERATOR)
     return replace(done, deleted=True, is_still_named=is_named)
 
 

@@ -106,10 +106,9 @@ _HELD_BACK = timedelta(days=4)
 _WORDS = frozenset((Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT))
 _OPERATORS = frozenset(("AND", "OR", "NOT", "ANDNOT"))
 _TERM = re.compile(r'[^\s()"]*"[^"]*"?|[^\s()]+|[()]')
-_IN_HINT = re.compile(
-    r"(?:Write (?:for example )?|Did you mean )"
-    r"((?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]{0,500}|\S{1,80}\*)(?:\.\Z|\? )"
-)
+_FORM = re.compile(r"(?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]{0,500}|\S{1,80}\*")
+"""What is put in the place of a term: with a prefix, in parentheses, or the beginning of a word."""
+
 _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a moment."
 _EMPTY = (
     "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
@@ -175,17 +174,16 @@ def _list_repairs(error: QueryError) -> Iterator[str]:
 
 
 def _follow_hint(error: QueryError) -> str | None:
-    """Return a text as the hint of its error would write it; None if the hint names no form."""
-    hinted = _IN_HINT.search(error.hint)
-    if hinted is None:
+    """Return a text with the form that its error names; None if it names none for this place."""
+    instead = error.form
+    if not _FORM.fullmatch(instead):
         return None
     text = error.text
     fault = _find_fault(error)
-    instead = hinted[1]
     if instead.endswith(":"):
         _, _, value = text[fault.place : fault.end].partition(":")
         instead += value
-    _, _, quoted = hinted[1].partition('"')
+    _, _, quoted = error.form.partition('"')
     name = quoted.rstrip('"')
     end = fault.end
     if name and text.startswith(name, fault.place):

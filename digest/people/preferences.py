@@ -29,6 +29,7 @@ from digest.model.people import (
     SignupRequest,
 )
 from digest.model.polls import MOST_SEARCHED
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import (
     EVERYTHING,
     DueSubscription,
@@ -38,6 +39,7 @@ from digest.model.subscriptions import (
 )
 from digest.people.signups import StoredSignup, delete_signup
 from digest.people.tables import (
+    MOVED,
     Membership,
     Person,
     change_address,
@@ -429,7 +431,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             hint="Unsubscribe there first, or keep both.",
         )
     for unsubscribed in subscribers.load_unsubscribed(conn, before.person.destination) - {LETTERS}:
-        subscribers.save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
+        subscribers.save_unsubscription(conn, signup.destination, unsubscribed, how=MOVED, at=at)
     change_address(conn, before.person, signup.address, at=at)
     person = replace(before.person, address=signup.address)
     if before.choices.queries:
@@ -442,7 +444,8 @@ def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> N
 
     The operator can lift it.
     """
-    subscribers.save_unsubscription(conn, signup.destination, LETTERS, how="not me", at=at)
+    not_me = Said.of(Saying.NOT_ME)
+    subscribers.save_unsubscription(conn, signup.destination, LETTERS, how=not_me, at=at)
     delete_signup(conn, signup.id)
 
 
@@ -541,7 +544,7 @@ def export_records(conn: Connection, address: str) -> dict[str, Any] | None:
 
 
 def erase_person(
-    conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE
+    conn: Connection, config: Config, address: str, *, at: datetime, how: Said = PAGE
 ) -> bool:
     """Delete everything stored about an address; return whether the operator's file still names it.
 

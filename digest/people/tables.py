@@ -28,6 +28,7 @@ from digest.interest.tables import is_liked_by, read_likes_source, write_likes_s
 from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import EVERYTHING, SubscriberState, SubscriptionState, write_origin
 from digest.store import queries
 from digest.store.dialect import dialect_insert
@@ -54,6 +55,9 @@ from digest.store.schema import (
 )
 from digest.store.subscribers import DestinationState
 from digest.store.tokens import TokenPurpose
+
+MOVED = Said.of(Saying.MOVED)
+"""How an address came to get or not to get what another one had."""
 
 _AFTER_THE_FILE = 10_000
 """The position of a reader who joined: after all destinations that the operator's file names."""
@@ -124,9 +128,9 @@ def load_people(conn: Connection) -> list[Person]:
     return [_read_person(row) for row in conn.execute(people)]
 
 
-def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
+def confirm_person(conn: Connection, address: str, *, how: Said, at: datetime) -> Person:
     """Count an address as confirmed by its owner; return who that is."""
-    row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
+    row = {"address": address, "state": SubscriberState.CONFIRMED, "how": str(how), "since": at}
     insertion = dialect_insert(conn, subscribers).values(row)
     confirmation = insertion.on_conflict_do_update(index_elements=["address"], set_=row)
     return _read_person(conn.execute(confirmation.returning(subscribers)).one())
@@ -229,7 +233,7 @@ def save_membership(
 
     Doing it twice changes nothing more.
     """
-    joined = {"state": DestinationState.ACTIVE, "reason": "", "since": at, "is_joined": True}
+    joined = {"state": DestinationState.ACTIVE, "reason": NOTHING, "since": at, "is_joined": True}
     row = {
         "subscription_id": subscription_id,
         "destination": str(destination),
@@ -258,7 +262,7 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
     for these subscriptions are deleted: the caller wrote them for the new address before.
     """
     moved = update(subscribers).where(subscribers.c.id == person.id)
-    conn.execute(moved.values(address=address, how="moved", since=at))
+    conn.execute(moved.values(address=address, how=str(MOVED), since=at))
     old = str(person.destination)
     new = str(mail_to(address))
     name_by_id = _load_own_and_joined(conn, person)

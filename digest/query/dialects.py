@@ -572,7 +572,7 @@ def refuse_foreign(source: QuerySource, has_remarks: Callable[[str], bool]) -> N
     end = min(first.end, first.start + _LONGEST_SHOWN)
     shown = " ".join(source.text[first.start : end].split())
     fixed = whole if is_all_ours else ""
-    source.fail(first.start, f"{first.said}: {shown}", hint, fixed)
+    source.fail(first.start, f"{first.said}: {shown}", hint, instead=fixed, form=ours)
 
 
 def _write_all(text: str, first: _Form) -> tuple[str, bool]:

@@ -21,6 +21,7 @@ from digest.match.rules import QUERY_LISTS, find_unread, find_unreadable, keep_r
 from digest.model.destinations import Destination
 from digest.model.errors import QueryError
 from digest.model.libraries import ZOTERO
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import (
     FILE,
     RETURNS_WITHIN,
@@ -247,7 +248,7 @@ def _keep_unsubscribed(
         name = new.subscription.name
         for destination in new.subscription.destinations:
             for old in _load_unsubscribed_alike(conn, destination, new):
-                how = f"unsubscribed from {old}, and this seems to be the same"
+                how = Said.of(Saying.SAME_AGAIN, old)
                 subscribers.save_unsubscription(conn, destination, name, how=how, at=now)
                 kept_away.append(NotSubscribed(str(destination), name, old))
     return tuple(kept_away)

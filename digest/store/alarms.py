@@ -27,7 +27,7 @@ from sqlalchemy import (
 from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.said import NOTHING, Said
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import SubscriptionState
 from digest.store.dialect import Moment, upsert
 from digest.store.outbox import waits_for_held
@@ -103,14 +103,14 @@ class Alarm:
     """
 
     name: AlarmName
-    what: str | Said
-    remedy: str | Said
+    what: Said
+    remedy: Said
     failed_at: datetime | None = None
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Said:
         """What is wrong, and what to do."""
-        return f"{self.what}. {self.remedy}"
+        return Said.of(Saying.ALARM, self.what, self.remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class StoredAlarm:
     """An alarm as kept."""
 
     name: str
-    detail: str
+    detail: Said
     since: datetime
     sent_at: datetime | None
     ended_at: datetime | None

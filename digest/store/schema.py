@@ -147,7 +147,7 @@ gaps = dialect.table(
     dialect.number("asks"),
     dialect.moment("asked_at", nullable=True),
     dialect.moment("ended_at", nullable=True),
-    dialect.text("reason"),
+    dialect.said("reason"),
     Index(None, "state"),
 )
 
@@ -194,7 +194,7 @@ job_turns = dialect.table(
     dialect.number("turns"),
     dialect.moment("began_at", nullable=True),
     dialect.moment("ended_at", nullable=True),
-    dialect.text("trouble"),
+    dialect.said("trouble"),
 )
 """What each worker does: in a turn, a job does once what is due (see `workers.JobTurn`).
 
@@ -204,7 +204,7 @@ A turn of a subscription is something else: see `OPEN_TURN`.
 alarms = dialect.table(
     "alarms",
     dialect.name_key("name"),
-    dialect.text("detail"),
+    dialect.said("detail"),
     dialect.moment("since"),
     dialect.moment("sent_at", nullable=True),
     dialect.moment("not_before"),
@@ -442,7 +442,7 @@ subscription_destinations = dialect.table(
     dialect.text("destination", index=True),
     dialect.number("position"),
     dialect.text("state"),
-    dialect.text("reason"),
+    dialect.said("reason"),
     dialect.moment("since"),
     dialect.flag("is_joined"),
     dialect.flag("is_new"),
@@ -463,7 +463,7 @@ suppressions = dialect.table(
     "suppressions",
     dialect.name_key("destination"),
     dialect.name_key("subscription"),
-    dialect.text("reason"),
+    dialect.said("reason"),
     dialect.moment("since"),
 )
 

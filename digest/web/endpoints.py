@@ -159,7 +159,7 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
             current = alarms.load_stored(conn)
     except StoreError:
         return ["the database does not answer"]
-    stuck = [alarm.detail for alarm in current if alarm.name in STUCK]
+    stuck = [str(alarm.detail) for alarm in current if alarm.name in STUCK]
     return [*pulse.failures, *stuck]
 
 

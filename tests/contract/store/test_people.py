@@ -55,6 +55,7 @@ from digest.people.signups import (
     is_refusing,
     load_signup,
 )
+from digest.people.unsubscription import ONE_CLICK, PAGE
 from digest.plan.links import make_links
 from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
@@ -461,7 +462,7 @@ def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInst
         with installation.store.begin() as conn:
             if number % 2:
                 subscribers.save_unsubscription(
-                    conn, f"mailto:{ADA}", name, how="one-click", at=installation.now
+                    conn, f"mailto:{ADA}", name, how=ONE_CLICK, at=installation.now
                 )
             else:
                 found = load_preferences(conn, ADA)
@@ -479,7 +480,7 @@ def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInst
         assert in_threads(6, change) == [None] * 6
         with installation.store.begin() as conn:
             subscribers.save_resubscription(
-                conn, f"mailto:{ADA}", name, how="page", at=installation.now
+                conn, f"mailto:{ADA}", name, how=PAGE, at=installation.now
             )
 
 
@@ -521,9 +522,7 @@ def test_an_undone_leave_brings_back_the_next_turn(
     assert turn is not None
     with installation.store.begin() as conn:
         left = EVERYTHING if which == "everything" else own.name
-        subscribers.save_unsubscription(
-            conn, f"mailto:{ADA}", left, how="page", at=installation.now
-        )
+        subscribers.save_unsubscription(conn, f"mailto:{ADA}", left, how=PAGE, at=installation.now)
     assert installation.load().dues[own.id].next_due_at is None
     with installation.store.begin() as conn:
         undo_unsubscription(conn, installation.load(), own.name, at=installation.now)
@@ -538,7 +537,7 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(
     name = own.memberships[0].name
     with installation.store.begin() as conn:
         subscribers.save_unsubscription(
-            conn, f"mailto:{ADA}", EVERYTHING, how="page", at=installation.now
+            conn, f"mailto:{ADA}", EVERYTHING, how=PAGE, at=installation.now
         )
     assert installation.readers(name, "team", "other") == [[], ["team@example.org"], []]
     found = installation.subscribe(SignupRequest(joins=("team",)))
