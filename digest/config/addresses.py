@@ -44,7 +44,6 @@ _PASSWORD = re.compile(
 _PROXY = re.compile(
     r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE
 )
-_SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _HOST_NAME = re.compile(
     r"""
@@ -294,16 +293,13 @@ def read_destination(text: str) -> Destination:
             f"{text!r} is not a destination",
             hint=f"Write {destination.kind}:{address.lstrip('/')}, without //.",
         )
+    traits = destination.traits
+    if traits.pattern and not re.fullmatch(traits.pattern, address):
+        raise ConfigurationError(f"{text!r} is not {traits.what}", hint=traits.hint)
     match destination.kind:
         case DestinationKind.MAIL if not destination.is_member_list:
             # What is copied from a link may hold %2B (RFC 6068 §2).
             return mail_to(read_mail_address(unquote(address)))
-        case DestinationKind.SLACK if not _SLACK_ADDRESS.fullmatch(address):
-            raise ConfigurationError(
-                f"{text!r} is not a Slack channel",
-                hint="Write slack:#papers or the channel's id. A name has no space, comma or "
-                "colon.",
-            )
         case DestinationKind.FILE if not destination.is_pulled and not address.endswith("/"):
             suffixes = ", ".join(FEED_SUFFIXES)
             raise ConfigurationError(
