@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from digest.query.index import read_words
+from digest.query.paper_words import read_words
 from digest.query.words import PLACE_HOLDERS, cut_words, read_word, stem
 from digest.tex import parse_words
 from digest.tex.reader import EDGE

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, func, select, tuple_, update
 
 from digest.model.announcements import Change, Kind, StoredChange, find_announcement
 from digest.model.papers import Paper
+from digest.store import words
 from digest.store.dialect import dialect_insert, in_chunks, select_by
 from digest.store.papers import STORED, load_versions, move_latest, save_texts
 from digest.store.papers import save as save_papers
@@ -60,13 +61,16 @@ def save(
         rows.append(row)
     texts = save_texts(conn, rows)
     move_latest(conn, changes, keys, texts.keys, as_of)
-    first = allocate(conn, len(changes))
     as_stored = load_versions(conn, texts.came_back)
+    found = {texts.keys[keys[change.paper.id]]: change.paper for change in changes}
+    by_text = found | as_stored
+    words.save(conn, by_text)
+    first = allocate(conn, len(changes))
     stored = []
     for number, change in enumerate(changes, start=first):
         paper_key = keys[change.paper.id]
         text_key = texts.keys[paper_key]
-        paper = as_stored.get(text_key, change.paper)
+        paper = by_text[text_key]
         previous = change.known
         one = StoredChange(
             id=number,

@@ -31,7 +31,7 @@ from digest.query import (
     parse_query,
 )
 from digest.query.evaluation import _BETWEEN_READINGS
-from digest.query.evaluation import TEXTS as TEXTS_OF_WORDS
+from digest.query.paper_words import TEXTS as TEXTS_OF_WORDS
 from digest.query.index import _Batch
 from digest.query.words import cut_words
 from tests.conftest import IS_NIGHTLY
