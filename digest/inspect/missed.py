@@ -26,7 +26,7 @@ from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
 from digest.site import Progress, Site
-from digest.store import papers
+from digest.store import papers, words
 
 _HELD_BACK = timedelta(days=100)
 """So long before its announcement almost every paper was submitted at the earliest.
@@ -42,10 +42,8 @@ _LEAST_NEAR: Final = 2**40 // 16
 
 
 class AnnouncedPaper(NamedTuple):
-    """A paper that was announced; in order, the nearest to a library comes first."""
+    """A paper that was announced, and the key of its text."""
 
-    distance: int
-    id: ArxivId
     key: int
     paper: Paper
 
@@ -115,17 +113,18 @@ def _find_nearest(
 ) -> list[AnnouncedPaper]:
     """Return the papers that are nearest to a library, so many at most, the nearest first."""
     keys = list(days)
-    nearest: list[AnnouncedPaper] = []
+    nearest: list[tuple[int, ArxivId, int]] = []
     for start in range(0, len(keys), _AT_ONCE):
-        some = papers.load_versions(conn, keys[start : start + _AT_ONCE])
-        texts = [_read_text(paper) for paper in some.values()]
+        some = words.load(conn, keys[start : start + _AT_ONCE])
+        texts = Texts(paper.words.list_texts() for paper in some.values())
         measured = interest.measure(texts)
         for nearness, (key, paper) in zip(measured, some.items(), strict=True):
-            nearest.append(AnnouncedPaper(-nearness, paper.id, key, paper))
+            nearest.append((-nearness, paper.id, key))
         nearest = sorted(nearest)[:most]
         done = start + len(some)
         progress.update(f"{done:,} of {len(keys):,} papers")
-    return nearest
+    found = papers.load_versions(conn, [key for _, _, key in nearest])
+    return [AnnouncedPaper(key, found[key]) for _, _, key in nearest]
 
 
 def _list_names(library: Iterable[LibraryPaper]) -> set[str | ArxivId]:
@@ -178,8 +177,8 @@ def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     The days are estimated from the order of ids.
     """
     since = announcement_moment(first) - _HELD_BACK
-    announced = papers.load_announced(conn, first, since, with_held_back=True)
-    submitted_at = {key: paper.published for key, _, paper in announced}
+    announced = papers.list_announced(conn, first, since, with_held_back=True)
+    submitted_at = {text.key: text.published for text in announced}
     announcements = [*announcements_between(since, now)]
     days = estimate_announcements(list(submitted_at.values()), announcements)
     return {key: day for key, day in zip(submitted_at, days, strict=True) if day >= first}

@@ -102,9 +102,13 @@ class Texts:
 
     @classmethod
     def read(cls, papers: Iterable[PaperText]) -> Texts:
-        """Read titles and abstracts that no index has read."""
-        words = read_words(chain.from_iterable(papers))
-        return cls(zip(words, words, strict=True))
+        """Read titles and abstracts whose words are not known."""
+        return cls(_read_papers(papers))
+
+
+def _read_papers(papers: Iterable[PaperText]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    words = read_words(chain.from_iterable(papers))
+    return zip(words, words, strict=True)
 
 
 class Weights:
@@ -123,10 +127,14 @@ class Weights:
 
     def count(self, papers: Iterable[PaperText]) -> Weights:
         """Return these weights with more papers counted."""
+        return self.count_words(_read_papers(papers))
+
+    def count_words(self, papers: Iterable[Iterable[Sequence[str]]]) -> Weights:
+        """Do as `count`, for the words of titles and abstracts as `Texts` takes them."""
         counts = self._counts.copy()
         coming = iter(papers)
         while True:
-            texts = Texts.read(islice(coming, _AT_ONCE))
+            texts = Texts(islice(coming, _AT_ONCE))
             if not texts.size:
                 return Weights(counts)
             counts += np.bincount(texts.keys % _BUCKETS, minlength=_BUCKETS + 1)

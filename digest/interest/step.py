@@ -15,7 +15,7 @@ from digest.interest.tables import (
     load_counts,
     load_libraries,
     load_ordered,
-    load_texts,
+    load_words,
     write_likes_source,
 )
 from digest.model.announcements import StoredChange
@@ -191,9 +191,12 @@ class Interests:
         profile = self.find(conn, due)
         if profile is None or profile.contains(paper):
             return None
+        from digest.interest.nearness import Texts  # noqa: PLC0415 - only libraries need numpy
+
         text = _get_text(paper)
-        texts = load_texts(conn, day=day) if is_new else []
-        nearness, *others = profile.interest.measure([text, *texts])
+        (nearness,) = profile.interest.measure([text])
+        read = Texts(load_words(conn, day=day) if is_new else ())
+        others = profile.interest.measure(read)
         nearer = [other for other in others if other > nearness]
         title = profile.name_nearest(text)
         return Near(
@@ -215,13 +218,14 @@ class Interests:
         from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
 
         if day not in self._days:
-            texts = load_texts(conn, day=day)
-            self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
+            stored = Texts(load_words(conn, day=day))
+            self._days[day] = stored if stored.size >= FEW else None
         read = self._days[day]
         if read is None:
-            newest = load_texts(conn, limit=YARDSTICK)
+            newest = papers.load_versions(conn, papers.list_newest(conn, limit=YARDSTICK))
+            texts = map(_get_text, newest.values())
             # If few papers are stored, those of the library are many of them.
-            read = Texts.read([text for text in newest if text not in profile.held])
+            read = Texts.read([text for text in texts if text not in profile.held])
         return find_least(profile.interest.measure(read))
 
     def measure_days(

@@ -258,9 +258,6 @@ class AnalysedPaper(PaperValues):
     journal_ref = cached_property(lambda self: WordText(self.paper.journal_ref, is_stemmed=False))
     report_no = cached_property(lambda self: WordText(self.paper.report_no, is_stemmed=False))
 
-    def __init__(self, paper: Paper) -> None:
-        super().__init__(paper)
-
     @cached_property
     def names(self) -> tuple[NameText, ...]:
         """The authors' names, in order."""

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Self
 
 from digest.model.papers import ArxivId, Paper
@@ -96,23 +97,50 @@ class IndexedPaper:
     license: str
     words: PaperWords
 
-    @property
-    def primary_category(self) -> str:
-        """The first category, "" for a record that names none."""
-        return self.categories[0] if self.categories else ""
 
+class WordReader(dict[str, str]):
+    """Reads the words of papers: what several have between blanks is read once.
 
-class WordReader:
-    """Reads the words of papers; what several have in common is read once."""
+    It maps what is between blanks to its words as they are compared, not stemmed.
+    """
 
     def __init__(self) -> None:
-        self._words = _Words()
-        self._names = _Names()
+        super().__init__()
+        self._parted: dict[str, str] = {}
+
+    def __missing__(self, piece: str) -> str:
+        found = self._read_piece(piece)
+        self[piece] = found
+        return found
+
+    def _read_piece(self, piece: str) -> str:
+        if piece.isalnum() and piece.isascii():  # as most
+            word = piece.lower()
+            return read_word(word) if word in STOP_WORDS else word
+        words = cut_words(piece)
+        if any(map(part_word, words)):
+            self._parted[piece] = NEXT.join(read_parted(words))
+        return NEXT.join(map(read_word, words)) if words else _NOTHING
+
+    def read_text(self, raw: str) -> str:
+        """Return a text's words, `NEXT` around each: read whole and, if any has parts, parted."""
+        plain = raw
+        if _HAS_TEX.search(raw):
+            plain = "".join([piece.text for piece in parse_words(raw)])
+        if plain.isascii():
+            plain = plain.encode().translate(_BLANKS).decode()
+            plain = plain.replace(". ", " ").replace(", ", " ")
+        pieces = plain.split()
+        whole = enclose(map(self.__getitem__, pieces)) if pieces else ""
+        if self._parted.keys().isdisjoint(pieces):
+            return whole
+        parted = [self._parted.get(piece) or self[piece] for piece in pieces]
+        return whole + AGAIN + enclose(parted)
 
     def read(self, paper: Paper) -> PaperWords:
         """Return the words of a paper."""
-        texts = [self._words.read(getattr(paper, name)) for name in TEXTS.values()]
-        names = [self._names[author.name] for author in paper.authors]
+        texts = [self.read_text(getattr(paper, name)) for name in TEXTS.values()]
+        names = [_read_name(author.name) for author in paper.authors]
         return PaperWords(tuple(texts), tuple(names))
 
     def index(self, paper: Paper | IndexedPaper) -> IndexedPaper:
@@ -130,53 +158,12 @@ class WordReader:
         )
 
 
-class _Names(dict[str, str]):
-    """An author's name -> its readings; each name is read once."""
-
-    def __missing__(self, name: str) -> str:
-        plain = name
-        if _NAME_HAS_TEX.search(name):
-            plain = "".join([piece.text for piece in parse_tex(name)])
-        readings = [NEXT.join(parts) for parts in list_readings(plain) if parts]
-        self[name] = found = AGAIN.join(readings)
-        return found
-
-
-class _Words(dict[str, str]):
-    """What is between blanks -> its words as they are compared, not stemmed; each is read once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._parted: dict[str, str] = {}
-
-    def __missing__(self, piece: str) -> str:
-        found = self._read(piece)
-        self[piece] = found
-        return found
-
-    def _read(self, piece: str) -> str:
-        if piece.isalnum() and piece.isascii():  # as most
-            word = piece.lower()
-            return read_word(word) if word in STOP_WORDS else word
-        words = cut_words(piece)
-        if any(map(part_word, words)):
-            self._parted[piece] = NEXT.join(read_parted(words))
-        return NEXT.join(map(read_word, words)) if words else _NOTHING
-
-    def read(self, raw: str) -> str:
-        """Return a text's words, `NEXT` around each: read whole and, if any has parts, parted."""
-        plain = raw
-        if _HAS_TEX.search(raw):
-            plain = "".join([piece.text for piece in parse_words(raw)])
-        if plain.isascii():
-            plain = plain.encode().translate(_BLANKS).decode()
-            plain = plain.replace(". ", " ").replace(", ", " ")
-        pieces = plain.split()
-        whole = enclose(map(self.__getitem__, pieces)) if pieces else ""
-        if self._parted.keys().isdisjoint(pieces):
-            return whole
-        parted = [self._parted.get(piece) or self[piece] for piece in pieces]
-        return whole + AGAIN + enclose(parted)
+@lru_cache(maxsize=2**14)
+def _read_name(name: str) -> str:
+    plain = name
+    if _NAME_HAS_TEX.search(name):
+        plain = "".join([piece.text for piece in parse_tex(name)])
+    return AGAIN.join([NEXT.join(parts) for parts in list_readings(plain) if parts])
 
 
 def enclose(words: Iterable[str]) -> str:
@@ -200,4 +187,4 @@ def split_whole(text: str) -> Sequence[str]:
 
 def read_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
     """Yield the words of each raw text in order, as `read_word` gives them."""
-    return map(split_whole, map(_Words().read, texts))
+    return map(split_whole, map(WordReader().read_text, texts))

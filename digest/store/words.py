@@ -7,8 +7,8 @@ and for texts without words, the text itself is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Select, select
 
@@ -36,7 +36,8 @@ _KEPT: Select[Any] = (
 )
 """What is kept of texts, as far as queries can tell one from another."""
 
-_IS_OLD = words.c.rules < RULES
+_AT_ONCE: Final = 2_000
+"""Texts that are read anew in one transaction, which takes less than a second."""
 
 
 def save(conn: Connection, texts: Mapping[int, Paper]) -> None:
@@ -59,23 +60,17 @@ def load(conn: Connection, keys: Iterable[int]) -> dict[int, IndexedPaper]:
 
 
 def walk(conn: Connection, keys: Iterable[int]) -> Iterator[tuple[int, IndexedPaper]]:
-    """Yield what `load` returns, few at a time."""
+    """Yield what `load` returns, with few in memory at once."""
     for chunk in in_chunks(keys):
-        rows = conn.execute(_KEPT.where(versions.c.id.in_(chunk))).all()
-        found = _read_rows(conn, rows)
+        rows = {row.id: row for row in conn.execute(_KEPT.where(versions.c.id.in_(chunk)))}
+        unread = [key for key, row in rows.items() if row.rules != RULES]
+        texts = load_versions(conn, unread)
+        reader = WordReader()
         for key in chunk:
-            if key in found:
-                yield key, found[key]
-
-
-def _read_rows(conn: Connection, rows: Sequence[Row[Any]]) -> dict[int, IndexedPaper]:
-    reader = WordReader()
-    unread = load_versions(conn, [row.id for row in rows if row.rules != RULES])
-    found = {key: reader.index(paper) for key, paper in unread.items()}
-    for row in rows:
-        if row.rules == RULES:
-            found[row.id] = _read_row(row)
-    return found
+            if key in texts:
+                yield key, reader.index(texts[key])
+            elif key in rows:
+                yield key, _read_row(rows[key])
 
 
 def _read_row(row: Row[Any]) -> IndexedPaper:
@@ -90,17 +85,14 @@ def _read_row(row: Row[Any]) -> IndexedPaper:
     )
 
 
-def has_old(conn: Connection) -> bool:
-    """Whether the words of any text were read by older rules."""
-    return conn.execute(select(words.c.rules).where(_IS_OLD).limit(1)).first() is not None
-
-
-def renew(conn: Connection, limit: int) -> int:
-    """Read anew so many texts whose words were read by older rules, the newest first.
+def renew(conn: Connection) -> int:
+    """Read anew texts whose words were read by older rules: some of them, the newest first.
 
     Return how many there were. Who forgets one of them meanwhile waits.
     """
-    newest_first = select(words.c.version_id).where(_IS_OLD).order_by(words.c.version_id.desc())
-    keys = conn.execute(newest_first.limit(limit).with_for_update()).scalars().all()
+    is_old = words.c.rules < RULES
+    newest_first = select(words.c.version_id).where(is_old).order_by(words.c.version_id.desc())
+    some = newest_first.limit(_AT_ONCE).with_for_update()
+    keys = conn.execute(some).scalars().all()
     save(conn, load_versions(conn, keys))
     return len(keys)
