@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice, zip_longest
 from math import log
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -50,12 +51,10 @@ _AT_ONCE = 64
 """Papers counted or compared at a time, so that little memory is held."""
 
 
-class _Keys(dict[str, int]):
-    """A word -> the key of its stem, 0 for a stop word."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = key = 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
-        return key
+@lru_cache(maxsize=2**16)  # as many as a month's papers have, but for those met once
+def _find_key(word: str) -> int:
+    """Return the key of a word's stem, 0 for a stop word."""
+    return 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
 
 
 def _cut(raw: str) -> list[str]:
@@ -79,12 +78,11 @@ class Texts:
 
     def __init__(self, papers: Iterable[Iterable[Sequence[str]]]) -> None:
         """Read the words of titles and abstracts, as `PaperIndex.list_texts` yields them."""
-        find_key = _Keys().__getitem__
         keys: list[int] = []
         ends = [0]
         for texts in papers:
             for words in texts:
-                keys += filter(None, map(find_key, words))
+                keys += filter(None, map(_find_key, words))
                 keys.append(0)  # no pair bridges two texts
             ends.append(len(keys))
         self.size = len(ends) - 1
@@ -292,11 +290,10 @@ def _get_share(phrase: _Phrase) -> float:
 
 def _list_phrases(paper: PaperText, shares: Mapping[int, float]) -> list[_Phrase]:
     """Return each word and pair of words of a paper once, as it is written first."""
-    find_key = _Keys().__getitem__
     found: dict[tuple[int, ...], _Phrase] = {}
     for text in paper:
         words = _cut(text)
-        keys = [find_key(read_word(word)) for word in words]
+        keys = [_find_key(read_word(word)) for word in words]
         places = [place for place, key in enumerate(keys) if key]
         for place, after in zip_longest(places, places[1:]):
             stem_here = keys[place]

@@ -182,7 +182,8 @@ def split(text: str) -> Sequence[str]:
 
 def split_whole(text: str) -> Sequence[str]:
     """Return the words of a text as it is read whole."""
-    return split(text.partition(AGAIN)[0])
+    whole, _, _ = text.partition(AGAIN)
+    return whole[1:-1].split(NEXT) if whole else ()
 
 
 def read_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
