@@ -173,7 +173,8 @@ def write_differences(path: Path, base: Path) -> str | None:
             return None
         statements: list[str] = []
         for name in tables:
-            statements += _compare(conn, name)
+            if name not in _AT_HOME:
+                statements += _compare(conn, name)
     return "\n".join(statements)
 
 
@@ -185,16 +186,11 @@ def apply_differences(path: Path, changes: str) -> None:
 
 
 def _list_tables(conn: sqlite3.Connection, schema: str) -> dict[str, str]:
-    """Return each table that travels, with the statement that made it."""
+    """Return each table with the statement that made it."""
     found = conn.execute(
         f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table' ORDER BY name"
     )
-    travelling = {}
-    for name, sql in found:
-        is_own = name.startswith("sqlite_")
-        if not is_own and name not in _AT_HOME:
-            travelling[name] = sql
-    return travelling
+    return {name: sql for name, sql in found if not name.startswith("sqlite_")}
 
 
 def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -39,13 +39,6 @@ _AT_ONCE: Final = 500
 
 _LEAST_NEAR: Final = 2**40 // 16
 """The cosine below which two papers share a few words by chance; 1 is 2**40."""
-
-
-class AnnouncedPaper(NamedTuple):
-    """A paper that was announced, and the key of its text."""
-
-    key: int
-    paper: Paper
 
 
 def find_missed(
@@ -88,7 +81,7 @@ def find_missed(
     last = latest_announcement(now)
     unasked = [one for one in stored.papers if one.is_unasked]
     known = _list_names(library)
-    unknown = [one for one in nearest if not _is_known(one.paper, known)]
+    unknown = {key: paper for key, paper in nearest.items() if not _is_known(paper, known)}
     views = _view_nearest(unknown, near, interest, days, asked["limit"])
     return MissedContext(
         **asked,
@@ -110,8 +103,11 @@ def _find_nearest(
     days: Mapping[int, date],
     interest: Interest,
     most: int,
-) -> list[AnnouncedPaper]:
-    """Return the papers that are nearest to a library, so many at most, the nearest first."""
+) -> dict[int, Paper]:
+    """Return the papers that are nearest to a library, by their texts' keys, the nearest first.
+
+    They are so many at most.
+    """
     keys = list(days)
     nearest: list[tuple[int, ArxivId, int]] = []
     for start in range(0, len(keys), _AT_ONCE):
@@ -124,7 +120,7 @@ def _find_nearest(
         done = start + len(some)
         progress.update(f"{done:,} of {len(keys):,} papers")
     found = papers.load_versions(conn, [key for _, _, key in nearest])
-    return [AnnouncedPaper(key, found[key]) for _, _, key in nearest]
+    return {key: found[key] for _, _, key in nearest}
 
 
 def _list_names(library: Iterable[LibraryPaper]) -> set[str | ArxivId]:
@@ -145,7 +141,7 @@ def _is_known(paper: Paper, names: set[str | ArxivId]) -> bool:
 
 
 def _view_nearest(
-    papers: Iterable[AnnouncedPaper],
+    papers: Mapping[int, Paper],
     library: Sequence[LibraryPaper],
     interest: Interest,
     days: Mapping[int, date],
@@ -153,17 +149,17 @@ def _view_nearest(
 ) -> list[PaperView]:
     """Return the papers that share more than a few words with one of the library, and which one."""
     views: list[PaperView] = []
-    for one in papers:
+    for key, paper in papers.items():
         if len(views) >= limit:
             break
-        text = _read_text(one.paper)
+        text = _read_text(paper)
         alike = interest.compare(Texts.read([text]))[0]
         if alike.max() < _LEAST_NEAR:
             continue
         near = NearLibrary(show_plain(library[alike.argmax()].title))
-        entry = DigestEntry(Kind.NEW, one.paper, "", (), (), days[one.key], near=near)
-        words = [word for word, _ in interest.explain(text)]
-        views.append(PaperView(entry, len(views) + 1, why_first=", ".join(words)))
+        entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=near)
+        carrying = [word for word, _ in interest.explain(text)]
+        views.append(PaperView(entry, len(views) + 1, why_first=", ".join(carrying)))
     return views
 
 
