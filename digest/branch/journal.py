@@ -48,8 +48,9 @@ _STAYS = {"deliveries": "body"}
 """Columns that stay at home, by table: the rendered bytes of messages are made again from the
 frozen digest, and their `media_type` says that they were there."""
 
-_AT_HOME = ("workers", "job_turns")
-"""Tables that stay at home: the processes at work, which the other side could not ask anyway."""
+_AT_HOME = ("workers", "job_turns", "words")
+"""Tables that stay at home: the processes at work, which the other side could not ask anyway, and
+the words of texts: they can be read again, and packed as they are they would half fill a push."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +148,10 @@ def copy_for_travel(path: Path, copy: Path) -> None:
         with closing(sqlite3.connect(path)) as source:
             source.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy, isolation_level=None)) as made:
+            listed = made.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
             for table in _AT_HOME:
-                made.execute(f"DELETE FROM {table}")
+                if (table,) in listed:  # a release before may have left the database
+                    made.execute(f"DELETE FROM {table}")
             for table, column in _STAYS.items():
                 made.execute(f"UPDATE {table} SET {column} = NULL")
             made.execute("VACUUM")
@@ -170,7 +173,8 @@ def write_differences(path: Path, base: Path) -> str | None:
             return None
         statements: list[str] = []
         for name in tables:
-            statements += _compare(conn, name)
+            if name not in _AT_HOME:
+                statements += _compare(conn, name)
     return "\n".join(statements)
 
 
@@ -182,16 +186,11 @@ def apply_differences(path: Path, changes: str) -> None:
 
 
 def _list_tables(conn: sqlite3.Connection, schema: str) -> dict[str, str]:
-    """Return each table that travels, with the statement that made it."""
+    """Return each table with the statement that made it."""
     found = conn.execute(
         f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table' ORDER BY name"
     )
-    travelling = {}
-    for name, sql in found:
-        is_own = name.startswith("sqlite_")
-        if not is_own and name not in _AT_HOME:
-            travelling[name] = sql
-    return travelling
+    return {name: sql for name, sql in found if not name.startswith("sqlite_")}
 
 
 def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:

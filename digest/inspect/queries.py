@@ -46,7 +46,7 @@ from digest.query import (
 from digest.query.canonical import print_condition, print_outline
 from digest.query.tree import Not
 from digest.site import Progress
-from digest.store import Store, digests, papers, queries, subscriptions
+from digest.store import Store, digests, papers, queries, subscriptions, words
 from digest.store.papers import StoredSpan
 from digest.store.queries import StoredQuery
 
@@ -61,7 +61,7 @@ _ANNOUNCEMENTS_A_WEEK = 5
 _PAGE = 500
 """Papers asked for at once."""
 
-_AT_ONCE = 1_000
+_AT_ONCE = 4_000
 """Stored papers in memory at once."""
 
 
@@ -290,12 +290,15 @@ def find_stored(
             return None
         progress.begin("read", "what is stored")
         begin, end = _limit(span, time.max)
-        coming = papers.load_submitted(conn, begin, end)
-        found: list[Paper] = []
-        while some := list(islice(coming, _AT_ONCE)):
-            found += select_meant(query, some)
+        coming = words.walk(conn, papers.list_submitted(conn, begin, end))
+        meant: list[int] = []
+        while some := dict(islice(coming, _AT_ONCE)):
+            (numbers,) = PaperIndex(some.values()).find([query])
+            keys = list(some)
+            meant += [keys[number] for number in numbers]
+        found = papers.load_versions(conn, meant)
     progress.end("read", f"{len(found):,} papers found")
-    return Found(span, _sort(found), reach.until)
+    return Found(span, _sort(found.values()), reach.until)
 
 
 def _limit_to_stored(reach: StoredSpan, now: datetime, days: int) -> DaySpan:

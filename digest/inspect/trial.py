@@ -39,6 +39,7 @@ from digest.plan.order import arrange
 from digest.query import (
     And,
     Condition,
+    IndexedPaper,
     Node,
     Not,
     Or,
@@ -56,7 +57,7 @@ from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialVi
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.site import Site
-from digest.store import changes, papers
+from digest.store import changes, papers, words
 from digest.store.papers import MATCHED, StoredSpan
 
 _log = logging.getLogger("digest.trial")
@@ -360,13 +361,16 @@ def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSn
     begin = announcement_moment(first)
     kept: list[Kept] = []
 
-    def read() -> Iterator[Paper]:
+    def read() -> Iterator[Paper | IndexedPaper]:
         ids = set()
-        for key, announcement, paper in papers.load_announced(conn, first, begin - _HELD_BACK):
+        listed = papers.list_announced(conn, first, begin - _HELD_BACK)
+        by_key = {text.key: text for text in listed}
+        for key, paper in words.walk(conn, by_key):
             ids.add(paper.id)
-            announced = announcement or earliest_announcement(paper.published)
-            category = sys.intern(paper.primary_category)
-            kept.append(Kept(key, min(announced, last), category))
+            text = by_key[key]
+            announced = text.announcement or earliest_announcement(text.published)
+            category, _, _ = text.categories.partition(" ")
+            kept.append(Kept(key, min(announced, last), sys.intern(category)))
             yield paper
         cross_lists = {change.paper.id: change for change in changes.load_cross_lists(conn, begin)}
         old = [

@@ -35,8 +35,8 @@ from digest.interest.tables import (
     load_libraries,
     load_sources,
     load_states,
-    load_texts,
     load_unasked,
+    load_words,
     save_answers,
     save_counts,
     save_library,
@@ -334,15 +334,14 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
         is_old = row is not None and now - row.made_at >= _COUNTS_LAST
         if not (row is None or is_old or stored >= 2 * row.papers):
             return
-        texts = load_texts(conn, limit=_COUNTED)
-    if not texts:
-        return
-    from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
+        if not papers.list_newest(conn, limit=1):
+            return
+        from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
 
-    site.progress.begin("match", "how rare words are")
-    counts = Weights().count(texts).to_bytes()
+        site.progress.begin("match", "how rare words are")
+        counted = Weights().count_words(load_words(conn, limit=_COUNTED))
     with site.store.begin() as conn:
-        save_counts(conn, counts, stored, now)
+        save_counts(conn, counted.to_bytes(), stored, now)
     site.progress.end("match", "counted")
 
 
@@ -390,7 +389,8 @@ def check_library(
     announced = papers.count_announced(conn, date.min, date.max)
     full_days = [day for day, number in announced.items() if number >= FULL_DAY]
     day = max(full_days, default=None)
-    compared = load_texts(conn, day=day) if day else load_texts(conn, limit=STAND_INS)
-    least = nearness.find_least(nearness.Interest(weights, texts).measure(compared))
+    compared = load_words(conn, day=day, limit=None if day else STAND_INS)
+    interest = nearness.Interest(weights, texts)
+    least = nearness.find_least(interest.measure(nearness.Texts(compared)))
     others = nearness.measure_each_to_others(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice, zip_longest
 from math import log
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -19,7 +20,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from digest.query.index import read_words
+from digest.query.paper_words import read_words
 from digest.query.words import PLACE_HOLDERS, cut_words, read_word, stem
 from digest.tex import parse_words
 from digest.tex.reader import EDGE
@@ -50,13 +51,10 @@ _AT_ONCE = 64
 """Papers counted or compared at a time, so that little memory is held."""
 
 
-class _Keys(dict[str, int]):
-    """A word -> the key of its stem, 0 for a stop word."""
-
-    def __missing__(self, word: str) -> int:
-        key = 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
-        self[word] = key
-        return key
+@lru_cache(maxsize=2**16)  # as many as a month's papers have, but for those met once
+def _find_key(word: str) -> int:
+    """Return the key of a word's stem, 0 for a stop word."""
+    return 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
 
 
 def _list_words(raw: str) -> list[str]:
@@ -82,12 +80,11 @@ class Texts:
 
     def __init__(self, papers: Iterable[Iterable[Sequence[str]]]) -> None:
         """Read the words of titles and abstracts, as `PaperIndex.list_texts` yields them."""
-        find_key = _Keys().__getitem__
         keys: list[int] = []
         ends = [0]
         for texts in papers:
             for words in texts:
-                keys += filter(None, map(find_key, words))  # a pair bridges stop words
+                keys += filter(None, map(_find_key, words))  # a pair bridges stop words
                 keys.append(0)  # no pair bridges two texts
             ends.append(len(keys))
         self.size = len(ends) - 1
@@ -106,9 +103,13 @@ class Texts:
 
     @classmethod
     def read(cls, papers: Iterable[PaperText]) -> Texts:
-        """Read titles and abstracts that no index has read."""
-        words = read_words(chain.from_iterable(papers))
-        return cls(zip(words, words, strict=True))  # those of a title, then of its abstract
+        """Read titles and abstracts whose words are not known."""
+        return cls(_read_papers(papers))
+
+
+def _read_papers(papers: Iterable[PaperText]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    words = read_words(chain.from_iterable(papers))
+    return zip(words, words, strict=True)  # those of a title, then of its abstract
 
 
 class Weights:
@@ -128,10 +129,14 @@ class Weights:
 
     def count(self, papers: Iterable[PaperText]) -> Weights:
         """Return these weights with more papers counted."""
+        return self.count_words(_read_papers(papers))
+
+    def count_words(self, papers: Iterable[Iterable[Sequence[str]]]) -> Weights:
+        """Do as `count`, for the words of titles and abstracts as `Texts` takes them."""
         counts = self._counts.copy()
         rest = iter(papers)
         while True:
-            texts = Texts.read(islice(rest, _AT_ONCE))
+            texts = Texts(islice(rest, _AT_ONCE))
             if not texts.size:
                 return Weights(counts)
             counts += np.bincount(texts.keys % _BUCKETS, minlength=_BUCKETS + 1)
@@ -293,11 +298,10 @@ def _get_share(phrase: _Phrase) -> float:
 
 def _list_phrases(paper: PaperText, shares: Mapping[int, float]) -> list[_Phrase]:
     """Return each word and pair of words of a paper once, as it is written first."""
-    find_key = _Keys().__getitem__
     found: dict[tuple[int, ...], _Phrase] = {}
     for text in paper:
         words = _list_words(text)
-        keys = [find_key(read_word(word)) for word in words]
+        keys = [_find_key(read_word(word)) for word in words]
         places = [place for place, key in enumerate(keys) if key]
         for place, after in zip_longest(places, places[1:]):
             stem_here = keys[place]

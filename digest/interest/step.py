@@ -15,7 +15,7 @@ from digest.interest.tables import (
     load_counts,
     load_libraries,
     load_ordered,
-    load_texts,
+    load_words,
     write_likes_source,
 )
 from digest.model.announcements import StoredChange
@@ -204,9 +204,12 @@ class Interests:
         profile = self.find_profile(conn, due)
         if profile is None or profile.contains(paper):
             return None
+        from digest.interest.nearness import Texts  # noqa: PLC0415 - only libraries need numpy
+
         text = _get_text(paper)
-        texts = load_texts(conn, day=day) if is_new else []
-        nearness, *others = profile.interest.measure([text, *texts])
+        (nearness,) = profile.interest.measure([text])
+        read = Texts(load_words(conn, day=day) if is_new else ())
+        others = profile.interest.measure(read)
         nearer = [other for other in others if other > nearness]
         title = profile.name_nearest(text)
         return Near(
@@ -230,13 +233,14 @@ class Interests:
         from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
 
         if day not in self._days:
-            texts = load_texts(conn, day=day)
-            self._days[day] = Texts.read(texts) if len(texts) >= FULL_DAY else None
+            stored = Texts(load_words(conn, day=day))
+            self._days[day] = stored if stored.size >= FULL_DAY else None
         compared = self._days[day]
         if compared is None:
-            newest = load_texts(conn, limit=STAND_INS)
+            newest = papers.load_versions(conn, papers.list_newest(conn, limit=STAND_INS))
+            texts = map(_get_text, newest.values())
             # Where few papers are stored, many are the library's own: they would raise the least.
-            compared = Texts.read([text for text in newest if text not in profile.held])
+            compared = Texts.read([text for text in texts if text not in profile.held])
         return find_least(profile.interest.measure(compared))
 
     def measure_least(

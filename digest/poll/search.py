@@ -37,7 +37,7 @@ from digest.poll.novelty import (
 from digest.poll.record import PollReport, RecordedRun
 from digest.query import PaperIndex, parse_query, to_arxiv
 from digest.site import Site
-from digest.store import changes, matches, queries, runs
+from digest.store import changes, matches, queries, runs, words
 from digest.store.matches import FirstDigest
 from digest.store.runs import ABANDONED
 
@@ -115,7 +115,8 @@ def _find_unfilled(conn: Connection, texts: Collection[str]) -> list[str]:
     unasked = {text: parse_query(text) for text in texts if text not in asked}
     if not unasked:
         return []
-    stored = PaperIndex(change.paper for change in changes.load_latest(conn))
+    latest = words.load(conn, changes.list_latest(conn))
+    stored = PaperIndex(latest.values())
     found = zip(unasked, stored.find(unasked.values()), strict=True)
     return [text for text, papers in found if len(papers) < FIRST_DIGEST_PAPERS]
 

@@ -25,7 +25,7 @@ from digest.poll.novelty import load_novelty_rules, make_novelty_rule, read_know
 from digest.poll.record import PollReport, RecordedRun
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.site import Site
-from digest.store import gaps, papers, runs
+from digest.store import gaps, papers, runs, words
 from digest.store.runs import Cursor, PollRun
 
 RESERVED = 2
@@ -129,10 +129,14 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
 
 
 def poll_days(site: Site, days: int) -> PollReport:
-    """Store what arXiv announced in the last days, or since it was last asked."""
+    """Store what arXiv announced in the last days, or since it was last asked.
+
+    Read words anew that another release read otherwise.
+    """
     report = PollReport()
     with site.store.begin() as conn:
         runs.abandon_running(conn, site.clock.now())
+        words.renew(conn)
         last = runs.load_last_checks(conn, Source.HARVEST)
     _poll_harvest(site, report, even_if_not_due=last.failure is not None, first_days=days)
     return report

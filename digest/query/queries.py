@@ -10,7 +10,6 @@ from digest.model.papers import Field, Paper, Reason, Span
 from digest.query.canonical import can_be_met, canonicalise, print_canonical, print_condition
 from digest.query.evaluation import (
     STEMMED,
-    TEXTS,
     AnalysedPaper,
     Test,
     WordPattern,
@@ -20,6 +19,7 @@ from digest.query.evaluation import (
     narrow_names,
     read_name,
 )
+from digest.query.paper_words import TEXTS
 from digest.query.tokens import Note, NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, spread_condition
 

@@ -153,23 +153,55 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
         yield read(row)
 
 
-def load_announced(
-    conn: Connection, first: date, after: datetime, *, with_held_back: bool = False
-) -> Iterator[tuple[int, date | None, Paper]]:
-    """Yield the papers announced since a day, as they read now: the text's key, the day, the paper.
+def list_submitted(conn: Connection, first: datetime, last: datetime) -> list[int]:
+    """Return the keys of the texts that `load_submitted` reads, in the same order."""
+    submitted = versions.c.published
+    found = _LATEST.with_only_columns(versions.c.id)
+    return list(conn.execute(found.where(submitted.between(first, last))).scalars())
 
-    If the day is not known, it is None, and the paper was first submitted after a moment (UTC);
-    or, with those that were held back, its id is of that month or later.
+
+def list_newest(
+    conn: Connection, *, day: date | None = None, limit: int | None = None
+) -> list[int]:
+    """Return the keys of the texts of the papers announced last, as they read now.
+
+    Args:
+        day: of an announcement, for the papers that it brought as new; None for all papers.
     """
+    newest_first = (papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
+    found = select(papers.c.latest_version_id).where(papers.c.latest_version_id.is_not(None))
+    if day is not None:
+        found = found.where(papers.c.announcement == day)
+    return list(conn.execute(found.order_by(*newest_first).limit(limit)).scalars())
+
+
+class AnnouncedText(NamedTuple):
+    """What is listed of a text without reading it; see `list_announced` for the day."""
+
+    key: int
+    paper_key: int
+    announcement: date | None
+    published: datetime
+    categories: str
+
+
+def list_announced(
+    conn: Connection, first: date, after: datetime, *, with_held_back: bool = False
+) -> list[AnnouncedText]:
+    """Return the papers announced since a day, as they read now.
+
+    If the day is not known, it is None, and the paper was first submitted after a moment (UTC); or,
+    with those that were held back, its id is of that month or later.
+    """
+    text = versions.c
     day = papers.c.announcement
-    is_late = true() if with_held_back else versions.c.published > after
+    is_late = true() if with_held_back else text.published > after
     is_recent = (day >= first) | (day.is_(None) & is_late)
     first_month = after.year * 100 + after.month
-    is_there = versions.c.is_withdrawn.is_(False)
+    is_there = text.is_withdrawn.is_(False)
     found = _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
-    recent = found.execution_options(yield_per=_BATCH)
-    for row in conn.execute(recent):
-        yield row.id, row.announcement, read(row)
+    listed = found.with_only_columns(text.id, text.paper_id, day, text.published, text.categories)
+    return [AnnouncedText(*row) for row in conn.execute(listed)]
 
 
 def load_unassigned(conn: Connection) -> dict[int, datetime]:

@@ -71,6 +71,17 @@ versions = dialect.table(
     UniqueConstraint("paper_id", "version", "content_hash"),
 )
 
+words = dialect.table(
+    "words",
+    dialect.reference("version_id", "versions.id", primary_key=True, ondelete="CASCADE"),
+    dialect.number("rules", index=True),
+    dialect.blob("packed"),
+)
+"""The words of texts, as queries compare them, and the version of the rules that read them.
+
+A text that is forgotten takes its words with it.
+"""
+
 changes = dialect.table(
     "changes",
     dialect.key(autoincrement=False),

@@ -9,7 +9,7 @@ from digest.store.outbox import KEPT_DAYS
 
 _OTHERS = (
     "papers versions changes marks gaps gate workers job_turns match_runs installation word_counts"
-    " forgotten forgotten_days"
+    " forgotten forgotten_days words"
 )
 NOTHING_OF_PEOPLE = set(_OTHERS.split(" "))
 """Tables of papers, and of the machines that do the work."""
