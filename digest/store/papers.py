@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     Connection,
     Row,
+    Select,
     bindparam,
     case,
     delete,
@@ -161,15 +162,37 @@ def load_announced(
     If the day is not known, it is None, and the paper was first submitted after a moment (UTC);
     or, with those that were held back, its id is of that month or later.
     """
+    found = _find_announced(first, after, with_held_back=with_held_back)
+    recent = found.execution_options(yield_per=_BATCH)
+    for row in conn.execute(recent):
+        yield row.id, row.announcement, read(row)
+
+
+class AnnouncedText(NamedTuple):
+    """What is listed of a text without reading it; see `load_announced` for the day."""
+
+    key: int
+    paper_key: int
+    announcement: date | None
+    published: datetime
+    categories: str
+
+
+def list_announced(conn: Connection, first: date, after: datetime) -> list[AnnouncedText]:
+    """Return the papers that `load_announced` yields without those that were held back."""
+    text = versions.c
+    listed = (text.id, text.paper_id, papers.c.announcement, text.published, text.categories)
+    found = _find_announced(first, after, with_held_back=False).with_only_columns(*listed)
+    return [AnnouncedText(*row) for row in conn.execute(found)]
+
+
+def _find_announced(first: date, after: datetime, *, with_held_back: bool) -> Select[Any]:
     day = papers.c.announcement
     is_late = true() if with_held_back else versions.c.published > after
     is_recent = (day >= first) | (day.is_(None) & is_late)
     first_month = after.year * 100 + after.month
     is_there = versions.c.is_withdrawn.is_(False)
-    found = _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
-    recent = found.execution_options(yield_per=_BATCH)
-    for row in conn.execute(recent):
-        yield row.id, row.announcement, read(row)
+    return _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
 
 
 def load_unassigned(conn: Connection) -> dict[int, datetime]:
