@@ -314,19 +314,12 @@ class Kept(NamedTuple):
 class Shelf(NamedTuple):
     """Texts that were read together: their keys, an index of them, and their numbers as papers.
 
-    A text that is no longer needed has the number -1.
+    A text that is no longer needed has a number beyond all others.
     """
 
     keys: Sequence[int]
     papers: PaperIndex
     numbers: Sequence[int]
-
-    def list_numbers(self, found: Iterable[int]) -> Iterator[int]:
-        """Yield the numbers of some texts of its index."""
-        for place in found:
-            number = self.numbers[place]
-            if number >= 0:
-                yield number
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,25 +341,20 @@ class PaperSnapshot:
         for _ in trees:
             found: list[int] = []
             for shelf, answer in zip(self.shelves, answers, strict=True):
-                found += shelf.list_numbers(next(answer))
+                found += map(shelf.numbers.__getitem__, next(answer))
             yield sorted(found)
 
     def list_words(self, condition: Condition) -> list[str]:
         """Return in order the words of titles and abstracts that one word finds by its stem."""
-        words: set[str] = set()
-        for shelf in self.shelves:
-            words.update(shelf.papers.list_words(condition))
-        return sorted(words)
+        words = [shelf.papers.list_words(condition) for shelf in self.shelves]
+        return sorted(set().union(*words))
 
     def match(self, trees: Sequence[Node], first: date) -> list[list[int]]:
         """Return the numbers of the papers since a day that each query means.
 
         What it had meant before a cross-list is left out.
         """
-        matched = []
-        for found in self.find(trees):
-            matched.append(self._select(found, first))
-        return matched
+        return [self._select(found, first) for found in self.find(trees)]
 
     def _select(self, found: Sequence[int], first: date) -> list[int]:
         kept = self.kept
@@ -375,7 +363,7 @@ class PaperSnapshot:
         selected = []
         for number in found:
             if number >= size:
-                break  # papers as they were before they were cross-listed
+                break  # papers as they were before they were cross-listed, or are not needed
             one = kept[number]
             if one.day >= first and one.before not in every:
                 selected.append(number)
@@ -428,12 +416,13 @@ def _read_shelves(
     """Yield the shelves on which enough is needed, and read what is on none of them."""
     missing = dict(number_of)
     for shelf in shelves:
-        numbers = array("l", [number_of.get(key, -1) for key in shelf.keys])
-        if len(numbers) - numbers.count(-1) < _FEW_ON_SHELF:
+        needed = number_of.keys() & shelf.keys
+        if len(needed) < _FEW_ON_SHELF:
             continue
-        for key in shelf.keys:
-            missing.pop(key, None)
-        yield shelf._replace(numbers=numbers)
+        for key in needed:
+            del missing[key]
+        numbers = [number_of.get(key, len(number_of)) for key in shelf.keys]
+        yield shelf._replace(numbers=array("l", numbers))
     to_read = iter(missing)
     while some := list(islice(to_read, _AT_ONCE)):
         texts = papers.load_versions(conn, some)

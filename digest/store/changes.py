@@ -126,6 +126,15 @@ def load_latest(conn: Connection) -> Iterator[StoredChange]:
         rows = conn.execute(page.where(place < reached)).all()
 
 
+def load_last_announced(conn: Connection, ids: Iterable[int], limit: int) -> list[StoredChange]:
+    """Return those of some changes whose papers were announced last, the last first."""
+    change = changes_table.c
+    found = select(papers.c.month, papers.c.number, change.id).join(changes_table)
+    places = sorted(select_by(conn, found, change.id, ids), key=tuple, reverse=True)[:limit]
+    stored = load(conn, [row.id for row in places])
+    return [stored[row.id] for row in places]
+
+
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
     change = changes_table.c

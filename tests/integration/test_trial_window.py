@@ -152,7 +152,7 @@ def test_after_an_announcement_only_its_papers_are_read(
         assert second
         old, new = second.shelves
         assert old.papers is first.shelves[0].papers
-        assert list(old.numbers) == [-1, 1, 2, 3, 4, 5]
+        assert list(old.numbers) == [10, 1, 2, 3, 4, 5]
         assert (len(new.keys), len(second.kept)) == (5, 10)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from digest.model.announcements import Kind
 from digest.store import Store, changes, papers, runs
-from digest.store.papers import StoredSpan
+from digest.store.papers import AnnouncedText, StoredSpan
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
 TUESDAY = date(2026, 11, 17)
@@ -81,7 +81,12 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
         found = [(key, day, paper.id.number) for key, day, paper in rows]
         rows = papers.load_announced(conn, TUESDAY, since, with_held_back=True)
         all_found = [(key, day, paper.id.number) for key, day, paper in rows]
+        listed = papers.list_announced(conn, TUESDAY, since)
     assert found == [(stored[0].text_key, TUESDAY, 1), (stored[2].text_key, None, 3)]
+    assert listed == [
+        AnnouncedText(one.text_key, one.paper_key, day, one.paper.published, "cs.PF cs.DC")
+        for one, day in ((stored[0], TUESDAY), (stored[2], None))
+    ]
     assert all_found == [*found, (stored[3].text_key, None, 4)]
 
 
@@ -101,3 +106,14 @@ def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None
         assert changes.load_cross_lists(conn, NOW + DAY) == []
     assert change.paper.id.number == 2
     assert change.previous == make_paper(2)
+
+
+def test_the_changes_whose_papers_were_announced_last_come_first(store: Store) -> None:
+    stored = store_papers(store, [make_paper(number) for number in (2, 9, 4)])
+    (edited,) = store_papers(store, [make_paper(4, title="Another")], kind=Kind.METADATA)
+    ids = [change.id for change in (*stored, edited)]
+    with store.read() as conn:
+        last = changes.load_last_announced(conn, ids, 3)
+        assert changes.load_last_announced(conn, ids, 0) == []
+    assert [change.id for change in last] == [stored[1].id, edited.id, stored[2].id]
+    assert last[1].paper.title == "Another"
