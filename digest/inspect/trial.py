@@ -73,11 +73,14 @@ BROAD = 40.0
 RARE = 0.2
 """Papers an announcement below which there is less than one a week."""
 
-_AT_ONCE = 4_000
+_AT_ONCE = 1_500
 """Texts that are read together."""
 
 _FEW_ON_SHELF = 500
 """Of a shelf on which fewer are needed, these are read anew, together with new ones."""
+
+_GIVES_WAY_AFTER = 0.0005
+"""Seconds after which the reader lets others go on: a page waits for it many times."""
 
 _VARIANTS = 2
 """Closer or wider forms that are shown of a query."""
@@ -462,6 +465,11 @@ class QueryTrials:
         self._reader: threading.Thread | None = None
         self._starting = threading.Lock()
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether papers are being read, which takes the processor from who asks meanwhile."""
+        return self._reader is not None and self._reader.is_alive()
+
     def try_text(self, text: str) -> TrialView:
         """Say what a query means, what it would have brought and what comes near it.
 
@@ -527,7 +535,7 @@ class QueryTrials:
 
     def _start_reader(self, reach: StoredSpan) -> None:
         with self._starting:
-            if self._reader is not None and self._reader.is_alive():
+            if self.is_reading:
                 return
             self._reader = threading.Thread(
                 target=self._read, args=(reach,), name="trial", daemon=True
@@ -537,12 +545,16 @@ class QueryTrials:
     def _read(self, reach: StoredSpan) -> None:
         snapshot = self._snapshot
         shelves = snapshot.shelves if snapshot else ()
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(_GIVES_WAY_AFTER)
         try:
             with self._site.store.read() as conn:
                 now = self._site.clock.now()
                 self._snapshot = read_snapshot(conn, reach, now, shelves)
         except DigestError:  # who needs it next begins again
             _log.exception("the papers of the last days could not be read")
+        finally:
+            sys.setswitchinterval(usual)
 
 
 def _load_titles(
