@@ -137,11 +137,15 @@ def _describe_volume(reading: QueryReading) -> str:
     if reading.span is not None:
         days = describe_span(reading.span, here)
         return f"{reading.volume}\n{days}. Stored here, last checked {checked}."
-    span = f"in the last {MATCH_SPAN.days} days"
-    if reading.since is not None and reading.since > here.now - MATCH_SPAN:
-        saved = write_day(reading.since, here.now)
-        span = f"since it was saved on {saved}; its first digest is not counted"
-    return f"{reading.volume}\nMatched {span}. Last checked {checked}."
+    if reading.saved_at is None:
+        return (
+            f"{reading.volume}\nMatched in the last {MATCH_SPAN.days} days. Last checked {checked}."
+        )
+    saved = f"since it was saved on {write_day(reading.saved_at, here.now)}"
+    return (
+        f"{reading.volume}\nMatched {saved}; its first digest is not counted."
+        f" Last checked {checked}."
+    )
 
 
 def describe_span(span: DaySpan, here: Here) -> str:
@@ -181,8 +185,9 @@ def show(ctx: click.Context, text: str, *, limit: int) -> QueryReading:
             known = add_matches(conn, bench.config.arxiv.source, reading, query, limit)
         if known is not None:
             return known
-        quiet = ProgressLines(quiet=True)
-        found = find_stored(bench.store, query, bench.here.now, MATCH_SPAN.days, quiet)
+        found = find_stored(
+            bench.store, query, bench.here.now, MATCH_SPAN.days, ProgressLines(quiet=True)
+        )
         return reading if found is None else add_found(reading, query, found, limit)
 
 

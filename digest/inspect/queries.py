@@ -350,7 +350,7 @@ class QueryReading:
     Attributes:
         volume: None if it is not known.
         span: the days of which stored papers were counted; None if matches were.
-        since: since when matches were counted; None if papers were.
+        saved_at: since when matches were counted; None for 30 days, or if papers were counted.
     """
 
     here: Here
@@ -364,7 +364,7 @@ class QueryReading:
     subscriptions: tuple[str, ...]
     volume: str | None = None
     span: DaySpan | None = None
-    since: datetime | None = None
+    saved_at: datetime | None = None
     checked_at: datetime | None = None
     papers: tuple[DigestEntry, ...] = ()
 
@@ -394,7 +394,7 @@ def add_found(reading: QueryReading, query: Query, found: Found, limit: int) -> 
         volume=describe_volume(found.span, found.papers),
         span=found.span,
         checked_at=found.checked_at,
-        papers=_show_papers(query, found.papers[:limit]),
+        papers=tuple(_show_paper(query, paper) for paper in found.papers[:limit]),
     )
 
 
@@ -411,25 +411,23 @@ def add_matches(
     if stored is None or stored.canonical != query.canonical:
         return None
     matched = queries.load_matched(conn, stored.name, since)
-    sample = queries.load_sample(conn, stored.id) if stored.created_at > since else ()
+    is_new = stored.created_at > since
+    sample = queries.load_sample(conn, stored.id) if is_new else ()
     last = changes.load_last_announced(conn, {*matched, *sample}, limit + len(sample))
     found = {change.paper_key: change.paper for change in reversed(last)}
+    meant = select_meant(query, [*found.values()])
     return replace(
         reading,
         volume=describe_matches(queries.count_days(matched), stored.created_at, now),
-        since=max(since, stored.created_at),
+        saved_at=stored.created_at if is_new else None,
         checked_at=load_coverage(conn, source, now).checked_at,
-        papers=_show_papers(query, _sort(select_meant(query, [*found.values()]))[:limit]),
+        papers=tuple(_show_paper(query, paper) for paper in _sort(meant)[:limit]),
     )
 
 
-def _show_papers(query: Query, papers: Iterable[Paper]) -> tuple[DigestEntry, ...]:
-    entries = []
-    for paper in papers:
-        reasons = find_reasons(query, paper)
-        entry = DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
-        entries.append(entry)
-    return tuple(entries)
+def _show_paper(query: Query, paper: Paper) -> DigestEntry:
+    reasons = find_reasons(query, paper)
+    return DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,9 +79,6 @@ _AT_ONCE = 1_500
 _FEW_ON_SHELF = 500
 """Of a shelf on which fewer are needed, these are read anew, together with new ones."""
 
-_GIVES_WAY_AFTER = 0.0005
-"""Seconds after which the reader lets others go on: a page waits for it many times."""
-
 _VARIANTS = 2
 """Closer or wider forms that are shown of a query."""
 
@@ -349,7 +346,7 @@ class PaperSnapshot:
 
     def list_words(self, condition: Condition) -> list[str]:
         """Return in order the words of titles and abstracts that one word finds by its stem."""
-        words = [shelf.papers.list_words(condition) for shelf in self.shelves]
+        words = (shelf.papers.list_words(condition) for shelf in self.shelves)
         return sorted(set().union(*words))
 
     def match(self, trees: Sequence[Node], first: date) -> list[list[int]]:
@@ -391,7 +388,7 @@ def read_snapshot(
     kept, before = _list_kept(conn, first, latest_announcement(now))
     keys = [*(one.key for one in kept), *before]
     number_of = {key: number for number, key in enumerate(keys)}
-    filled = list(_read_shelves(conn, number_of, shelves))
+    filled = tuple(_read_shelves(conn, number_of, shelves))
     return PaperSnapshot(mark, max(reach.since, first), kept, filled)
 
 
@@ -407,8 +404,7 @@ def _list_kept(conn: Connection, first: date, last: date) -> tuple[list[Kept], l
         kept.append(Kept(text.key, min(announced, last), sys.intern(category)))
     latest = {change.paper_key: change for change in changes.load_cross_lists(conn, begin)}
     old = [one for one in latest.values() if one.previous and one.paper_key not in ids]
-    first_before = len(kept) + len(old)
-    for number, change in enumerate(old, first_before):
+    for number, change in enumerate(old, len(kept) + len(old)):
         kept.append(_keep_cross_list(change, number))
     return kept, [change.previous_key for change in old]
 
@@ -545,16 +541,12 @@ class QueryTrials:
     def _read(self, reach: StoredSpan) -> None:
         snapshot = self._snapshot
         shelves = snapshot.shelves if snapshot else ()
-        usual = sys.getswitchinterval()
-        sys.setswitchinterval(_GIVES_WAY_AFTER)
         try:
             with self._site.store.read() as conn:
                 now = self._site.clock.now()
                 self._snapshot = read_snapshot(conn, reach, now, shelves)
         except DigestError:  # who needs it next begins again
             _log.exception("the papers of the last days could not be read")
-        finally:
-            sys.setswitchinterval(usual)
 
 
 def _load_titles(
