@@ -41,6 +41,8 @@ from digest.inspect.queries import (
     QueryReading,
     QueryStatus,
     Rewording,
+    add_found,
+    add_matches,
     compare_wordings,
     find_stored,
     list_queries,
@@ -133,11 +135,21 @@ def _describe_reading(reading: QueryReading) -> Iterator[tuple[str, str]]:
 
 def _describe_volume(reading: QueryReading) -> str:
     here = reading.here
-    if reading.span is None or reading.checked_at is None:
+    if reading.volume is None or reading.checked_at is None:
         return "Not known: the last days are not stored. `digest try` asks arXiv."
-    days = describe_span(reading.span, here)
     checked = write_with_zone(reading.checked_at, here.zone, here.now)
-    return f"{reading.volume}\n{days}. Stored here, last checked {checked}."
+    if reading.span is not None:
+        days = describe_span(reading.span, here)
+        return f"{reading.volume}\n{days}. Stored here, last checked {checked}."
+    if reading.saved_at is None:
+        return (
+            f"{reading.volume}\nMatched in the last {MATCH_SPAN.days} days. Last checked {checked}."
+        )
+    saved = f"since it was saved on {write_day(reading.saved_at, here.now)}"
+    return (
+        f"{reading.volume}\nMatched {saved}; its first digest is not counted."
+        f" Last checked {checked}."
+    )
 
 
 def describe_span(span: DaySpan, here: Here) -> str:
@@ -165,15 +177,22 @@ def describe_span(span: DaySpan, here: Here) -> str:
 def show(ctx: click.Context, text: str, *, limit: int) -> QueryReading:
     """Show how a query is read, what it brings, and what came lately.
 
-    NAME is a saved query. QUERY is a text, or an address of an arXiv search. Nothing is asked
-    of arXiv: what is counted is stored here.
+    NAME is a saved query: what it matched in the last 30 days is counted. QUERY is a text, or an
+    address of an arXiv search: the papers stored here are counted. Nothing is asked of arXiv.
     """
     with opened_workbench(ctx) as bench:
         name, query = bench.find_query(text, others=())  # refuses a misspelt name
+        reading = read_query(name, query, bench.config.subscriptions, bench.here)
+        if bench.store is None:
+            return reading
+        with bench.store.read() as conn:
+            known = add_matches(conn, bench.config.arxiv.source, reading, query, limit)
+        if known is not None:
+            return known
         found = find_stored(
             bench.store, query, bench.here.now, MATCH_SPAN.days, ProgressLines(quiet=True)
         )
-        return read_query(name, query, bench.config.subscriptions, found, bench.here, limit=limit)
+        return reading if found is None else add_found(reading, query, found, limit)
 
 
 @command.command()

@@ -117,6 +117,15 @@ def list_latest(conn: Connection) -> dict[int, int]:
     return {row.version_id: row.id for row in conn.execute(in_order)}
 
 
+def load_last_announced(conn: Connection, ids: Iterable[int], limit: int) -> list[StoredChange]:
+    """Return those of some changes whose papers were announced last, the last first."""
+    change = changes_table.c
+    found = select(papers.c.month, papers.c.number, change.id).join(changes_table)
+    places = sorted(select_by(conn, found, change.id, ids), key=tuple, reverse=True)[:limit]
+    stored = load(conn, [row.id for row in places])
+    return [stored[row.id] for row in places]
+
+
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:
     """Return the cross-lists that runs found which began after a moment (UTC), in order."""
     change = changes_table.c

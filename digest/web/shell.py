@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -63,6 +63,7 @@ class Shell:
             `is_own`: show titles of the reader's library, because nobody else reads the digest.
         pulse: signs of life of the jobs; None if this process has no jobs.
         load_secret: returns the secret that the installation's tokens are derived from.
+        kept: pages that are the same for everybody, by path, with the period they were made in.
     """
 
     site: Site
@@ -73,6 +74,7 @@ class Shell:
     pulse: Pulse | None
     pages: Pages
     load_secret: Callable[[], str]
+    kept: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

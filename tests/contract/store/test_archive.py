@@ -105,3 +105,14 @@ def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None
         assert changes.load_cross_lists(conn, NOW + DAY) == []
     assert change.paper.id.number == 2
     assert change.previous == make_paper(2)
+
+
+def test_the_changes_whose_papers_were_announced_last_come_first(store: Store) -> None:
+    stored = store_papers(store, [make_paper(number) for number in (2, 9, 4)])
+    (edited,) = store_papers(store, [make_paper(4, title="Another")], kind=Kind.METADATA)
+    ids = [change.id for change in (*stored, edited)]
+    with store.read() as conn:
+        last = changes.load_last_announced(conn, ids, 3)
+        assert changes.load_last_announced(conn, ids, 0) == []
+    assert [change.id for change in last] == [stored[1].id, edited.id, stored[2].id]
+    assert last[1].paper.title == "Another"
