@@ -14,7 +14,14 @@ from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import needs_quotes, print_condition
-from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
+from digest.query.names import (
+    SEVERAL,
+    Person,
+    UnclearPerson,
+    has_several,
+    is_generation,
+    spell_name,
+)
 from digest.query.pasted import normalise_signs
 from digest.query.tokens import (
     BETWEEN_WORDS,
@@ -310,7 +317,7 @@ def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
 
 def _refuse_several(source: QuerySource, term: TermToken, text: str) -> None:
     """Refuse a text with more than one name; show each of them as a condition."""
-    if not SEVERAL.search(text):
+    if not has_several(text):
         return
     names = [name.strip() for name in SEVERAL.split(text) if any(map(str.isalpha, name))]
     conditions = " AND ".join(f'au:"{name}"' for name in names)
