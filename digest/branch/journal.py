@@ -44,12 +44,16 @@ FOREIGN = (
     "If it is lost, delete the branch and start new: `digest run --start-new`."
 )
 
-_STAYS = {"deliveries": "body"}
+_STAYS = {"deliveries": ("body", "shared")}
 """Columns that stay at home, by table: the rendered bytes of messages are made again from the
 frozen digest, and their `media_type` says that they were there."""
 
-_AT_HOME = ("workers", "job_turns")
-"""Tables that stay at home: the processes at work, which the other side could not ask anyway."""
+_AT_HOME = ("workers", "job_turns", "bodies")
+"""Tables that stay at home: the processes at work, which the other side could not ask anyway, and
+rendered bytes."""
+
+_COLUMNS = """SELECT made.name, parts.name
+FROM sqlite_schema AS made, pragma_table_info(made.name) AS parts WHERE made.type = 'table'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +151,12 @@ def copy_for_travel(path: Path, copy: Path) -> None:
         with closing(sqlite3.connect(path)) as source:
             source.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy, isolation_level=None)) as made:
-            for table in _AT_HOME:
+            columns = made.execute(_COLUMNS).fetchall()  # the release before had not all of them
+            for table, column in columns:
+                if column in _STAYS.get(table, ()):
+                    made.execute(f"UPDATE {table} SET {column} = NULL")
+            for table in {table for table, _ in columns}.intersection(_AT_HOME):
                 made.execute(f"DELETE FROM {table}")
-            for table, column in _STAYS.items():
-                made.execute(f"UPDATE {table} SET {column} = NULL")
             made.execute("VACUUM")
     except sqlite3.Error as error:
         hint = "If it is not the database of your digests, move it away."
@@ -203,7 +209,7 @@ def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:
     kept = []
     keys = []
     for _, name, _, _, _, place_in_key in conn.execute(f"PRAGMA main.table_info({table})"):
-        if name != _STAYS.get(table):
+        if name not in _STAYS.get(table, ()):
             kept.append(f'"{name}"')
         if place_in_key:
             keys.append(f'"{name}"')

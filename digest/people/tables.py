@@ -58,7 +58,7 @@ from digest.store.tokens import TokenPurpose
 _AFTER_THE_FILE = 10_000
 """The position of a reader who joined: after all destinations that the operator's file names."""
 
-_HIDDEN = frozenset({"token", "hash", "body", "owner", "lease_until"})
+_HIDDEN = frozenset({"token", "hash", "body", "shared", "owner", "lease_until"})
 """Columns that are shown to nobody: bytes, hashes of links, and who works on a row."""
 
 
@@ -301,7 +301,7 @@ def _move_deliveries(
     columns = deliveries.c
     to_old = update(deliveries).where(columns.destination == old, columns.digest_id.in_(theirs))
     # The bytes of an earlier try name the old address.
-    unwritten = {"destination": new, "body": None, "media_type": None}
+    unwritten = {"destination": new, "body": None, "shared": None, "media_type": None}
     waiting = to_old.where(columns.state == DeliveryState.READY)
     conn.execute(waiting.values(unwritten))
     ended = to_old.where(columns.ended_at.is_not(None))
