@@ -152,6 +152,8 @@ def copy_for_travel(path: Path, copy: Path) -> None:
             source.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy, isolation_level=None)) as made:
             columns = made.execute(_COLUMNS).fetchall()  # the release before had not all of them
+            if not columns:
+                raise sqlite3.DatabaseError("it has no tables")
             for table, column in columns:
                 if column in _STAYS.get(table, ()):
                     made.execute(f"UPDATE {table} SET {column} = NULL")
