@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import psycopg
 
-from digest.deliver.step import DeliverReport, deliver_one
+from digest.deliver.step import DeliverReport, MessageMaker, deliver_one
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.destinations import Destination
@@ -82,6 +82,7 @@ def _live(world: World) -> None:
     world.mail.script.reply("RCPT", "550 5.1.1 no such user", match="dead@")
     world.mail.script.drop("END", match="unknown@")
     dying = (DeliveryState.SENDING, "papers")
+    maker = MessageMaker(site)
     for claim in claims:
         name = claim.destination.address.strip("#").partition("@")[0]
         report = DeliverReport()
@@ -91,9 +92,9 @@ def _live(world: World) -> None:
                 patch.object(SlackTransport, "send", side_effect=KeyboardInterrupt),
                 suppress(KeyboardInterrupt),
             ):
-                deliver_one(site, report, claim, lambda: True)
+                deliver_one(site, maker, report, claim, lambda: True)
         elif name != DeliveryState.CLAIMED:
-            deliver_one(site, report, claim, lambda: True)
+            deliver_one(site, maker, report, claim, lambda: True)
     site.close()
 
 

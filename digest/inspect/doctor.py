@@ -312,7 +312,15 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
         if not todo:
             todo = "`digest templates list` shows the names that count."
         yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
-    if not (problems or unused):
+    for place in templates.personal_uses:
+        yield Finding(
+            Verdict.WARNING,
+            "templates",
+            f"{place} does more with a reader's own address than print it: each mail is rendered"
+            " by itself",
+            "Just print such an address, or ask with `if` whether it is there: that is faster.",
+        )
+    if not (problems or unused or templates.personal_uses):
         number_own = sum(entry.is_own for entry in list_templates(templates))
         yield Finding(Verdict.OK, "templates", f"all can be used, {number_own} of them your own")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -35,6 +36,8 @@ FEED_BYTES = 1_000_000
 
 HIDDEN_QUERY = "a query that is not shown"
 """What others read in place of a saved query that the operator hides."""
+
+_SOFT_BREAK = b"=\r\n"
 
 IsOurs: TypeAlias = "Callable[[], bool]"
 """Tells whether the claim on a message still holds: asked right before the point of no return."""
@@ -477,12 +480,36 @@ class Message:
         media_type: `message/rfc822`, `application/json` (Slack), `text/plain` …
         body: the whole mail, or the JSON of the call.
         name: a file name for transports that write files, without a folder.
+        shared: the bytes of messages to other readers, too, with marks: `fill_body` makes `body` of
+            them. b"" for none.
+        own: what stands in it in place of each mark.
     """
 
     media_type: str
     body: bytes = field(repr=False)
     idempotency_key: str
     name: str = ""
+    shared: bytes = field(default=b"", repr=False, compare=False)
+    own: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+
+def fill_body(body: bytes, values: Mapping[str, str]) -> bytes:
+    """Return bytes with a value in place of each mark; all of these are ASCII.
+
+    A line of quoted-printable text may be broken within a mark (RFC 2045 §6.7). Then it is broken
+    within the value, at the same place.
+    """
+
+    def choose_value(found: re.Match[bytes]) -> bytes:
+        before, soft_break, after = found[0].partition(_SOFT_BREAK)
+        value = values[(before + after).decode("ascii")].encode("ascii")
+        return value[: len(before)] + soft_break + value[len(before) :]
+
+    spelled = []
+    for mark in values:
+        letters = [re.escape(letter) for letter in mark]
+        spelled.append("(?:=\r\n)?".join(letters))
+    return re.sub("|".join(spelled).encode("ascii"), choose_value, body)
 
 
 @dataclass(frozen=True, slots=True)

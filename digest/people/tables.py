@@ -62,7 +62,7 @@ MOVED = Said.of(Saying.MOVED)
 _AFTER_THE_FILE = 10_000
 """The position of a reader who joined: after all destinations that the operator's file names."""
 
-_HIDDEN = frozenset({"token", "hash", "body", "owner", "lease_until"})
+_HIDDEN = frozenset({"token", "hash", "body", "shared", "owner", "lease_until"})
 """Columns that are shown to nobody: bytes, hashes of links, and who works on a row."""
 
 
@@ -307,7 +307,7 @@ def _move_deliveries(
     columns = deliveries.c
     to_old = update(deliveries).where(columns.destination == old, columns.digest_id.in_(theirs))
     # The bytes of an earlier try name the old address.
-    without_bytes = {"destination": new, "body": None, "media_type": None}
+    without_bytes = {"destination": new, "body": None, "shared": None, "media_type": None}
     waiting = to_old.where(columns.state == DeliveryState.READY)
     conn.execute(waiting.values(without_bytes))
     ended = to_old.where(columns.ended_at.is_not(None))

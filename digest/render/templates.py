@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -49,6 +49,28 @@ _SUFFIXES = ESCAPED_SUFFIXES + TEXT_SUFFIXES + MARKDOWN_SUFFIXES
 SLACK_FOLDER = "slack/"
 SHIPPED_PREFIX = "default"
 _PACKAGE = Path(__file__).resolve().parent.parent
+
+_OWN_NAMES = frozenset({"links", "self", "super"})
+"""Names of what holds a reader's own addresses, or text in which they may be."""
+
+_OWN_PARTS = ("unsubscribe", "preferences", "likes", "previtem", "nextitem")
+"""What of `links`, and of the `loop` through some of them, is a reader's own."""
+
+_CARRIES = (
+    nodes.List,
+    nodes.Tuple,
+    nodes.CondExpr,
+    nodes.And,
+    nodes.Or,
+    nodes.Concat,
+)
+"""An address in one of these is still whole in what comes of it."""
+
+_ALLOWED = (*_CARRIES, nodes.Not, nodes.Output, nodes.If, nodes.For)
+"""What prints an address, hands it on, or asks whether it is there."""
+
+_KEEPS_TEXT = (nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.AssignBlock)
+"""What is printed in these may be changed before anybody sees it."""
 
 
 class Templates:
@@ -102,9 +124,25 @@ class Templates:
         all_sources = "".join(sources)
         return hashlib.sha256(f"{__version__} {all_sources}".encode()).hexdigest()
 
+    @cached_property
+    def personal_uses(self) -> tuple[str, ...]:
+        """Where the operator's do more with a reader's own addresses: files and lines.
+
+        A mail to many readers is rendered once, and each reader's addresses are put in. That is
+        right as long as templates print these addresses, or ask whether they are there: the shipped
+        ones do no more.
+        """
+        uses: dict[str, None] = {}
+        for name in self.names():
+            if self.is_own(self.find_file(name)) and not name.startswith("web/"):
+                with suppress(TemplateError):  # rendering says what is wrong with it
+                    lines = _find_uses(self.parse(name), _OWN_NAMES)
+                    uses |= dict.fromkeys(f"{name}, line {line}" for line in lines)
+        return tuple(uses)
+
     def find_blocks(self, name: str) -> tuple[str, ...]:
         """Return the names of a template's blocks, in order."""
-        blocks = self._parse(name).find_all(nodes.Block)
+        blocks = self.parse(name).find_all(nodes.Block)
         return tuple(dict.fromkeys(block.name for block in blocks))
 
     def render(self, name: str, context: Context) -> str:
@@ -146,7 +184,8 @@ class Templates:
             )
         return Markup(text)  # noqa: S704 - the operator's own file, and it cannot end its element
 
-    def _parse(self, name: str) -> nodes.Template:
+    def parse(self, name: str) -> nodes.Template:
+        """Return the syntax tree of a template."""
         environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))
         with self._blaming(name, ()):
             source, file, _ = self._loader.get_source(environment, name)
@@ -270,3 +309,45 @@ def find_shipped_templates(package: Path = _PACKAGE) -> Path:
     raise TemplateError(
         f"the templates that belong to {package} are missing", hint="Install the package again."
     )
+
+
+def _find_uses(node: nodes.Node, own: frozenset[str]) -> Iterator[int]:
+    """Yield the lines of what is done below a node; `own` are names of a reader's own."""
+    if isinstance(node, nodes.For) and _is_own(node.iter, own):
+        own |= {one.name for one in node.find_all(nodes.Name) if one.ctx == "store"}
+    if isinstance(node, _KEEPS_TEXT):
+        for one in node.find_all(nodes.Node):
+            if isinstance(one, nodes.Include | nodes.Block) or _is_own(one, own):
+                yield one.lineno
+    for child in node.iter_child_nodes():
+        if _is_own(child, own) and not _is_harmless(node, child):
+            yield child.lineno
+        yield from _find_uses(child, own)
+
+
+def _is_harmless(node: nodes.Node, own: nodes.Node) -> bool:
+    """Whether a node takes what is a reader's own as it is.
+
+    A loop takes it apart, if that is no list of addresses.
+    """
+    if isinstance(own, nodes.Name) and own.name in _OWN_NAMES:
+        return isinstance(node, nodes.Getattr | nodes.Call) and own is node.node
+    if isinstance(node, nodes.For) and own is node.iter:
+        return isinstance(own, nodes.List)
+    return isinstance(node, _ALLOWED)
+
+
+def _is_own(node: nodes.Node, own: frozenset[str]) -> bool:
+    """Whether a value is a reader's own, or holds one."""
+    match node:
+        case nodes.Getattr(node=nodes.Name(name="links" | "loop"), attr=part):
+            return part in _OWN_PARTS or part.startswith("_")
+        case (
+            nodes.Getattr(node=nodes.Name(name="self")) | nodes.Call(node=nodes.Name(name="super"))
+        ):
+            return True
+        case nodes.Name(name=name, ctx="load"):
+            return name in own
+        case _:
+            parts = node.iter_child_nodes()
+            return isinstance(node, _CARRIES) and any(_is_own(part, own) for part in parts)

@@ -5,7 +5,17 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, func, select, text
+from sqlalchemy import (
+    Column,
+    Date,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    UniqueConstraint,
+    func,
+    select,
+    text,
+)
 
 from digest.model.said import NOTHING
 from digest.store import dialect
@@ -292,6 +302,12 @@ REFUSED_DELIVERY = text(f"refusal IN ('place', 'account') AND {_IS_OPEN}")
 REFUSED_ACCOUNT = text(f"refusal = 'account' AND {_IS_OPEN}")
 """Deliveries that were refused for their account: newer ones of the same kind wait."""
 
+bodies = dialect.table(
+    "bodies",
+    dialect.name_key("hash"),
+    dialect.blob("content"),
+)
+
 deliveries = dialect.table(
     "deliveries",
     dialect.key(),
@@ -308,6 +324,7 @@ deliveries = dialect.table(
     dialect.text("idempotency_key", unique=True),
     dialect.text("media_type", nullable=True),
     dialect.blob("body", nullable=True),
+    dialect.text("shared", nullable=True),
     dialect.text("name"),
     dialect.moment("sending_at", nullable=True),
     dialect.text("remote_address"),
@@ -319,6 +336,7 @@ deliveries = dialect.table(
     dialect.text("refusal", nullable=True),
     dialect.moment("held_at", nullable=True),
     UniqueConstraint("digest_id", "destination", "part"),
+    ForeignKeyConstraint(["shared"], ["bodies.hash"]),
     dialect.partial_index(
         "ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY
     ),
@@ -332,6 +350,7 @@ deliveries = dialect.table(
     ),
     dialect.partial_index("ix_deliveries_refused_account", "id", where=REFUSED_ACCOUNT),
     dialect.partial_index("ix_deliveries_kept_bytes", "ended_at", where=text("body IS NOT NULL")),
+    dialect.partial_index("ix_deliveries_shared", "shared", where=text("shared IS NOT NULL")),
 )
 
 attempts = dialect.table(

@@ -353,7 +353,7 @@ class Life(Installation):
     @contextmanager
     def _interject(self, act: Callable[[], None]) -> Iterator[None]:
         """Do something from outside once the first message of a pass is about to be rendered."""
-        path = "digest.deliver.step:_render"
+        path = "digest.deliver.step:MessageMaker.make"
         is_done = False
         original = find(path)
 

@@ -16,7 +16,10 @@ from digest.branch.journal import apply_differences, copy_for_travel, write_diff
 SCHEMA = """
     CREATE TABLE plain (id INTEGER PRIMARY KEY, word TEXT UNIQUE, value REAL, bytes BLOB);
     CREATE TABLE pairs (left INTEGER, right TEXT, PRIMARY KEY (left, right));
-    CREATE TABLE deliveries (id INTEGER PRIMARY KEY, state TEXT, body BLOB);
+    CREATE TABLE deliveries (
+        id INTEGER PRIMARY KEY, state TEXT, body BLOB, shared TEXT REFERENCES bodies (hash)
+    );
+    CREATE TABLE bodies (hash TEXT PRIMARY KEY, content BLOB);
     CREATE TABLE workers (owner TEXT PRIMARY KEY);
     CREATE TABLE job_turns (owner TEXT PRIMARY KEY);
     CREATE TABLE words (version_id INTEGER PRIMARY KEY, packed BLOB);
@@ -48,8 +51,9 @@ def fill(path: Path, rows: dict[str, Any]) -> None:
             )
         conn.executemany("INSERT INTO pairs VALUES (?, ?)", rows["pairs"])
         conn.executemany(
-            "INSERT INTO deliveries VALUES (?, ?, 'rendered')", rows["deliveries"].items()
+            "INSERT INTO deliveries VALUES (?, ?, 'rendered', 'ab')", rows["deliveries"].items()
         )
+        conn.execute("INSERT OR REPLACE INTO bodies VALUES ('ab', 'common')")
         conn.execute("INSERT OR REPLACE INTO workers VALUES ('me')")
         conn.execute("INSERT OR REPLACE INTO words VALUES (1, 'packed')")
 
@@ -80,6 +84,7 @@ def test_a_copy_with_the_differences_is_the_database_without_what_stays_at_home(
     travelled = "".join(dump(other))
     assert "rendered" not in travelled
     assert "packed'" not in travelled
+    assert "common" not in travelled
     assert write_differences(path, base) == ""
 
 
