@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Final, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -21,7 +22,7 @@ from digest.arxiv.exchange import (
     gate_outcome,
     send_request,
 )
-from digest.arxiv.oai import OaiPage, parse_oai
+from digest.arxiv.oai import LoadHashes, OaiPage, know_none, parse_oai
 from digest.config.addresses import ChooseProxy
 from digest.model.clock import Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import (
@@ -190,13 +191,19 @@ class ArxivClient:
         return self._fetch(asked, parse_atom, check)
 
     def list_records(
-        self, from_date: date, token: str = "", *, expected: int = 0
+        self,
+        from_date: date,
+        token: str = "",
+        *,
+        expected: int = 0,
+        load_hashes: LoadHashes = know_none,
     ) -> Fetched[OaiPage]:
         """Fetch a page of the harvest: a token's, or the first since the start of a UTC day.
 
         Args:
             expected: entries a page of this list has, unless it is the last one. If it stays short
                 however often it is asked for, arXiv itself leaves something out.
+            load_hashes: see `parse_oai`.
 
         Raise `TokenExpired`: the list has to be asked for from its beginning.
         """
@@ -220,7 +227,7 @@ class ArxivClient:
                 raise ShortPage(error, fetched)
 
         try:
-            return self._fetch(asked, parse_oai, check)
+            return self._fetch(asked, partial(parse_oai, load_hashes=load_hashes), check)
         except ShortPage as short:
             fetched: Fetched[OaiPage] = short.fetched
             return fetched

@@ -18,6 +18,7 @@ from digest.store.schema import changes as changes_table
 from digest.store.schema import marks, papers, poll_runs
 
 _LATEST_BATCH = 500
+_NO_HASHES: Mapping[str, bytes] = {}
 
 
 def allocate(conn: Connection, count: int) -> int:
@@ -41,12 +42,13 @@ def save(
     run_id: int,
     at: datetime,
     as_of: datetime | None = None,
+    hashes: Mapping[str, bytes] = _NO_HASHES,
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements.
 
     Call it in the transaction in which `load_known` read what the changes were compared with: at
     most one for each paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the
-    answer (UTC).
+    answer (UTC); for `hashes` see `move_latest`.
 
     Raise `StoreBusy`: another process stored one of these papers in the meantime: roll back and
     read again.
@@ -59,7 +61,7 @@ def save(
         row = write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
         rows.append(row)
     texts = save_texts(conn, rows)
-    move_latest(conn, changes, keys, texts.keys, as_of)
+    move_latest(conn, changes, keys, texts.keys, as_of=as_of, hashes=hashes)
     first = allocate(conn, len(changes))
     as_stored = load_versions(conn, texts.came_back)
     stored = []
