@@ -106,6 +106,7 @@ class _Course:
     Attributes:
         begun: by `monotonic`, as `ended`, which is 0 until the answer is there.
         was_made: a byte of it may have left this machine.
+        holds_gate: the next request can't be made yet.
     """
 
     at: datetime
@@ -115,6 +116,7 @@ class _Course:
     outcome: GateOutcome = _NOTHING_CAME
     detail: str = ""
     was_made: bool = True
+    holds_gate: bool = True
 
 
 class ArxivClient:
@@ -283,6 +285,10 @@ class ArxivClient:
             course.ended = monotonic()
             course.answer = answer
             check_status(answer, read, place=self._addresses.describe(asked.url), url=asked.url)
+            check_body(answer.body)
+            # It is arXiv's XML, so the next request waits from now on, while this answer is read.
+            self._gate.release(grant, gate_outcome(None))
+            course.holds_gate = False
             date = answer.headers.get("date", "")
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:
@@ -306,7 +312,8 @@ class ArxivClient:
         """Let the next request pass, and tell how this one went."""
         if course.was_made:
             self.requests += 1
-        self._gate.release(grant, course.outcome)
+        if course.holds_gate:
+            self._gate.release(grant, course.outcome)
         if not course.was_made or self._on_request is None:
             return
         seconds = (course.ended or monotonic()) - course.begun

@@ -61,6 +61,7 @@ _NAMES: Final = {
     )
 }
 _RECORD = _OAI + "record"
+_DELETED = _OAI + "header[@status='deleted']"
 _LISTS = (_OAI + "ListRecords", _OAI + "GetRecord")
 _PREFIX = "oai:arXiv.org:"
 _IDENTIFIER = re.compile(rb"<identifier>oai:arXiv\.org:(\d{4}\.\d{4,5}|[a-z-]+/\d{7})</identifier>")
@@ -128,7 +129,7 @@ def parse_oai(body: bytes, load_hashes: LoadHashes = know_none) -> OaiPage:
     for position, entry in enumerate(document):
         name = _read_header(entry, "identifier").removeprefix(_PREFIX)
         named.append(name)
-        if name in unchanged or _is_deleted(entry):
+        if name in unchanged or entry.find(_DELETED) is not None:
             continue
         try:
             papers.append(_read_record(entry))
@@ -171,11 +172,6 @@ def _find_list(root: Element, records: int) -> Element | None:
     if records == 0:
         raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
     return lists[0]
-
-
-def _is_deleted(entry: Element) -> bool:
-    header = entry.find(_OAI + "header")
-    return header is not None and header.get("status") == "deleted"
 
 
 def _hash_records(body: bytes) -> dict[str, bytes]:

@@ -320,12 +320,11 @@ class RecordedRun:
 
     def _count(self, page: AtomPage | OaiPage, changes: Sequence[Change]) -> None:
         set_aside = len(page.quarantined)
-        ids = page.ids
-        self._tally.add_page(ids, changes)
+        self._tally.add_page(page.ids, changes)
         self._tally.quarantined += set_aside
         report = self._report
         report.pages += 1
-        report.papers += len(ids)
+        report.papers += len(page.ids)
         report.quarantined += set_aside
         for change in changes:
             report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1

@@ -18,7 +18,6 @@ from digest.store.schema import changes as changes_table
 from digest.store.schema import marks, papers, poll_runs
 
 _LATEST_BATCH = 500
-_NO_HASHES: Mapping[str, bytes] = {}
 
 
 def allocate(conn: Connection, count: int) -> int:
@@ -42,7 +41,7 @@ def save(
     run_id: int,
     at: datetime,
     as_of: datetime | None = None,
-    hashes: Mapping[str, bytes] = _NO_HASHES,
+    hashes: Mapping[str, bytes] | None = None,
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements.
 
@@ -61,7 +60,7 @@ def save(
         row = write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
         rows.append(row)
     texts = save_texts(conn, rows)
-    move_latest(conn, changes, keys, texts.keys, as_of=as_of, hashes=hashes)
+    move_latest(conn, changes, keys, texts.keys, as_of=as_of, hashes=hashes or {})
     first = allocate(conn, len(changes))
     as_stored = load_versions(conn, texts.came_back)
     stored = []

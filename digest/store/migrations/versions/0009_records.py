@@ -1,4 +1,4 @@
-"""What a harvest's record was is kept with its paper, so that it need not be read twice.
+"""what a harvest's record was is kept with its paper, so that it need not be read twice.
 
 Revision ID: 0009
 Revises: 0005
