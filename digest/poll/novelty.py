@@ -239,7 +239,7 @@ def store_changes(
     run_id: int,
     at: datetime,
     as_of: datetime | None,
-    hashes: Mapping[str, bytes],
+    hashes: Mapping[str, bytes] | None = None,
 ) -> tuple[Change, ...]:
     """Store how the papers of one page, fetched at a moment (UTC), differ from what is stored.
 

@@ -290,7 +290,7 @@ class RecordedRun:
                 run_id=self._id,
                 at=fetched.fetched_at,
                 as_of=page.response_date,
-                hashes=page.hashes if isinstance(page, OaiPage) else {},
+                hashes=page.hashes if isinstance(page, OaiPage) else None,
             )
             set_aside = [(entry.position, entry.error, entry.snippet) for entry in page.quarantined]
             runs.quarantine_entries(

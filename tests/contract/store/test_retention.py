@@ -135,7 +135,7 @@ def forget_and_pack(store: Store) -> None:
 
 def come_again(conn: Connection, paper: Paper) -> list[Kind]:
     known = KnownBefore(mark=(202610, 0))
-    found = store_changes(conn, (paper,), lambda _: known, run_id=2, at=NOW, as_of=None, hashes={})
+    found = store_changes(conn, (paper,), lambda _: known, run_id=2, at=NOW, as_of=None)
     return [change.kind for change in found]
 
 
