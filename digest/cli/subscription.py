@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import click
@@ -19,10 +18,10 @@ from digest.config import Config, edits
 from digest.config.addresses import read_destination, write_destination
 from digest.inspect.here import Here
 from digest.inspect.subscriptions import (
-    FIRST_DIGEST_NEXT,
+    NONE_YET,
     SubscriptionDetail,
     SubscriptionList,
-    SubscriptionStatus,
+    describe_next_digest,
     list_subscriptions,
     load_detail,
     load_lines,
@@ -48,9 +47,6 @@ from digest.store.subscribers import (
     DestinationState,
     DestinationStatus,
 )
-
-NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
-
 
 _ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
 """What is said of digests that do not show abstracts as usual."""
@@ -91,34 +87,6 @@ def _name_destinations(here: Here, places: Sequence[Destination]) -> str:
     if not others or len(joined) <= find_columns() // 3:
         return joined
     return f"{shown[0]} +{others}"
-
-
-def describe_next_digest(
-    here: Here, line: SubscriptionStatus, *, write: Callable[[datetime], str] | None = None
-) -> str:
-    """Say when a subscription's next digest comes, or why none does, and what waits for it."""
-    waits = f", {count(line.waiting, 'paper')}" if line.waiting else ""
-    if line.state is SubscriptionState.ENDED:
-        return "never: it has ended, since digest.toml no longer names it"
-    if not line.is_active(here.now):
-        return f"paused{here.write_until(line.paused_until)}{waits}"
-    places = line.settings.destinations
-    if not places:
-        return "–"
-    if all(place.is_pulled for place in places):
-        return "read when fetched"
-    due_at = line.next_due_at
-    if line.is_greeted:
-        comes = FIRST_DIGEST_NEXT
-    elif due_at is not None and due_at <= here.now:
-        comes = "due, with the next run"
-    else:
-        write = write or here.write
-        comes = write(due_at) if due_at else "as papers come"
-        if line.awaits_check:
-            check = "with the next complete check"
-            comes = f"{comes}, or {check}" if line.waiting else check
-    return f"{comes}{waits}"
 
 
 @command.command("list")

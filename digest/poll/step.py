@@ -203,7 +203,7 @@ def _poll_harvest(
         if is_bootstrap and broken_off is None and not run.papers:
             site.progress.update("nothing there; checking further back")
             wider_from = run.widen(from_date - WIDER)
-            for page in walk_records(site.client, wider_from):
+            for page in _walk_from(site, wider_from):
                 run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is not None and not is_bootstrap:
@@ -222,12 +222,22 @@ def _walk(
         from_date = find_day(broken_off.next_token) or from_date
     elif broken_off is not None:
         try:
-            yield from walk_records(site.client, from_date, token=broken_off.next_token)
+            yield from _walk_from(site, from_date, broken_off.next_token)
         except TokenExpired:
             site.progress.update("the list has changed since; reading it from its beginning")
         else:
             return
-    yield from walk_records(site.client, from_date)
+    yield from _walk_from(site, from_date)
+
+
+def _walk_from(site: Site, from_date: date, token: str = "") -> Iterator[Fetched[OaiPage]]:
+    """Go through the harvest; what was stored from the same records before is not read again."""
+
+    def load_hashes(ids: Sequence[str]) -> dict[str, bytes]:
+        with site.store.read() as conn:
+            return papers.load_record_hashes(conn, ids)
+
+    return walk_records(site.client, from_date, token=token, load_hashes=load_hashes)
 
 
 def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:

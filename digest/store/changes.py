@@ -40,12 +40,13 @@ def save(
     run_id: int,
     at: datetime,
     as_of: datetime | None = None,
+    hashes: Mapping[str, bytes] | None = None,
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements.
 
     Call it in the transaction in which `load_known` read what the changes were compared with: at
     most one for each paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the
-    answer (UTC).
+    answer (UTC); for `hashes` see `move_latest`.
 
     Raise `StoreBusy`: another process stored one of these papers in the meantime: roll back and
     read again.
@@ -58,7 +59,7 @@ def save(
         row = write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
         rows.append(row)
     texts = save_texts(conn, rows)
-    move_latest(conn, changes, keys, texts.keys, as_of)
+    move_latest(conn, changes, keys, texts.keys, as_of=as_of, hashes=hashes or {})
     as_stored = load_versions(conn, texts.came_back)
     found = {texts.keys[keys[change.paper.id]]: change.paper for change in changes}
     by_text = found | as_stored

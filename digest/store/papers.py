@@ -363,6 +363,17 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
     return known
 
 
+def load_record_hashes(conn: Connection, ids: Iterable[str]) -> dict[str, bytes]:
+    """Return the hashes of the harvest's records that papers' latest texts were read from.
+
+    They are found by the papers' ids. One whose latest text came otherwise is missing.
+    """
+    paper = papers.c
+    found = select(paper.arxiv_id, paper.record_hash).where(paper.record_hash.is_not(None))
+    rows = select_by(conn, found, paper.arxiv_id, ids)
+    return {row.arxiv_id: row.record_hash for row in rows}
+
+
 def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Forgotten]:
     """Return what stays of those of some papers that were forgotten."""
     asked = {str(id_): id_ for id_ in ids}
@@ -505,6 +516,7 @@ def _forget_texts(conn: Connection, keys: Sequence[int], at: datetime) -> None:
     forget = update(papers).where(paper.id.in_(keys))
     forgotten_now = forget.values(
         latest_version_id=None,
+        record_hash=None,
         forgotten_version=version.scalar_subquery(),
         forgotten_hash=begun_hash.scalar_subquery(),
         forgotten_at=at,
@@ -618,9 +630,14 @@ def move_latest(
     changes: Sequence[Change],
     keys: Mapping[ArxivId, int],
     texts: Mapping[int, int],
+    *,
     as_of: datetime | None,
+    hashes: Mapping[str, bytes],
 ) -> None:
-    """Make the new texts of papers their latest; refused as busy if another run was quicker."""
+    """Make the new texts of papers their latest; refused as busy if another run was quicker.
+
+    `hashes` are those of the harvest's records that the texts are of, by the papers' ids.
+    """
     latest = papers.c.latest_version_id
     is_as_read = latest.is_not_distinct_from(bindparam("known_version_id"))
     move = update(papers).where(papers.c.id == bindparam("key"), is_as_read)
@@ -628,6 +645,7 @@ def move_latest(
         latest_version_id=bindparam("now_version_id"),
         datestamp=bindparam("now_datestamp"),
         as_of=bindparam("now_as_of"),
+        record_hash=bindparam("now_record_hash"),
     )
     rows = []
     for change in changes:
@@ -635,6 +653,7 @@ def move_latest(
         known = change.known.version_id if change.known else None
         row: dict[str, Any] = {"key": key, "known_version_id": known, "now_version_id": texts[key]}
         row |= {"now_datestamp": change.paper.datestamp, "now_as_of": as_of}
+        row["now_record_hash"] = hashes.get(str(change.paper.id))
         rows.append(row)
     _require(conn.execute(moved, rows).rowcount, len(changes))
 

@@ -30,6 +30,7 @@ papers = dialect.table(
     dialect.big("latest_version_id", nullable=True),
     dialect.day("datestamp"),
     dialect.moment("as_of", nullable=True),
+    dialect.blob("record_hash", nullable=True),
     dialect.day("announcement"),
     dialect.flag("is_kept"),
     dialect.number("forgotten_version", nullable=True),
