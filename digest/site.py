@@ -53,8 +53,9 @@ class Site:
     Attributes:
         open_transport: opens the transport of a kind of destination; called once for each in use.
         open_renderer: opens the templates; called once, and not before something is rendered.
+        owner: a name no other process has, for claims and leases.
         jitter: a number from 0 up to 1, for back-off; random outside tests.
-        has_gate: the store keeps the gate that `client` asks; if not, another one does.
+        has_gate: the gate that `client` asks is in this store; if not, it is in another store.
         branch: the branch that the store is kept on, if it is on one.
     """
 
@@ -93,15 +94,15 @@ class Site:
     def hang_up(self) -> None:
         """Break off whatever waits for the outside world, from another thread; twice is harmless.
 
-        What waits for the answer to all that was said fails ambiguously, as a mail does after its
-        final dot; what comes before that, from finding a name's address on, fails safely.
+        A message that was said whole, as a mail after its final dot, may have arrived: it fails
+        ambiguously. One broken off earlier did not arrive: it fails safely.
         """
         self.client.close()
         for transport in list(self._transports.values()):
             transport.close()
 
     def interrupt(self) -> None:
-        """Break off the outside world as `hang_up` does, and marks that wait for the database."""
+        """Break off what `hang_up` breaks off, and what waits for the database to take a mark."""
         with self._interrupting:
             self.interrupts += 1
             self._interrupting.notify_all()
@@ -110,7 +111,7 @@ class Site:
     def wait(self, seconds: float, since: int) -> bool:
         """Wait that many seconds of the machine's own time; False if that was interrupted.
 
-        `since` is `interrupts` as it was when what is waited for began.
+        `since` is the number of `interrupts` when the work began: one that came meanwhile counts.
         """
         with self._interrupting:
             return not self._interrupting.wait_for(lambda: self.interrupts != since, seconds)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from digest.cli import run_cli
+from digest.serve import schedule
 from digest.store import engine
 
 LATER = f"{int(engine.head_revision()) + 1:04}"
@@ -61,4 +62,6 @@ if (
     __name__ == "__main__"
 ):  # `python -m tests.later_release FOLDER run`: its command line, as a process of its own
     engine.MIGRATIONS = Path(sys.argv.pop(1))
+    defaults = schedule.Schedule.__init__.__kwdefaults__ or {}
+    defaults["every"] = {**schedule.EVERY, "plan": 1.0}  # no test waits half a minute for a turn
     sys.exit(run_cli(sys.argv[1:]))

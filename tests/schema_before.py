@@ -18,12 +18,12 @@ from unittest.mock import patch
 
 import psycopg
 
-from digest.deliver.step import DeliverReport, deliver_one
+from digest.deliver.step import DeliverReport, MessageMaker, deliver_one
 from digest.deliver.transports.slack import SlackTransport
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.destinations import Destination
 from digest.model.messages import DeliveryState
-from digest.people.unsubscription import unsubscribe_from
+from digest.people.unsubscription import PAGE, unsubscribe_from
 from digest.serve.steps import PassReport, Steps, run_pass
 from digest.store import backups, open_store, outbox
 from digest.store.engine import head_revision
@@ -75,13 +75,14 @@ def _live(world: World) -> None:
     with site.store.begin() as conn:
         claims = outbox.claim(conn, owner=site.owner, limit=99, now=at)
         unsubscribe_from(
-            conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how="page", at=at
+            conn, Destination.parse("mailto:suppressed@example.org"), "perf-team", how=PAGE, at=at
         )
     world.mail.script.reply("RCPT", "451 4.3.0 try later", match="ready@")
     world.mail.script.reply("RCPT", "554 5.7.1 sender rejected", match="held@")
     world.mail.script.reply("RCPT", "550 5.1.1 no such user", match="dead@")
     world.mail.script.drop("END", match="unknown@")
     dying = (DeliveryState.SENDING, "papers")
+    maker = MessageMaker(site)
     for claim in claims:
         name = claim.destination.address.strip("#").partition("@")[0]
         report = DeliverReport()
@@ -91,9 +92,9 @@ def _live(world: World) -> None:
                 patch.object(SlackTransport, "send", side_effect=KeyboardInterrupt),
                 suppress(KeyboardInterrupt),
             ):
-                deliver_one(site, report, claim, lambda: True)
+                deliver_one(site, maker, report, claim, lambda: True)
         elif name != DeliveryState.CLAIMED:
-            deliver_one(site, report, claim, lambda: True)
+            deliver_one(site, maker, report, claim, lambda: True)
     site.close()
 
 

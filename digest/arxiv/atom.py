@@ -73,6 +73,11 @@ class AtomPage:
     response_date: datetime | None = None
 
     @property
+    def ids(self) -> list[ArxivId]:
+        """The papers that could be read, as often as they came."""
+        return [paper.id for paper in self.papers]
+
+    @property
     def entries(self) -> int:
         """How many entries the page had, readable or not."""
         return len(self.papers) + len(self.quarantined)

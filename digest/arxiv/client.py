@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Final, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -21,7 +22,7 @@ from digest.arxiv.exchange import (
     gate_outcome,
     send_request,
 )
-from digest.arxiv.oai import OaiPage, parse_oai
+from digest.arxiv.oai import LoadHashes, OaiPage, know_none, parse_oai
 from digest.config.addresses import ChooseProxy
 from digest.model.clock import Clock, Gate, GateOutcome, Grant, RequestOutcome, monotonic
 from digest.model.errors import (
@@ -105,6 +106,7 @@ class _Course:
     Attributes:
         begun: by `monotonic`, as `ended`, which is 0 until the answer is there.
         was_made: a byte of it may have left this machine.
+        holds_gate: the next request can't be made yet.
     """
 
     at: datetime
@@ -114,6 +116,7 @@ class _Course:
     outcome: GateOutcome = _NOTHING_CAME
     detail: str = ""
     was_made: bool = True
+    holds_gate: bool = True
 
 
 class ArxivClient:
@@ -190,13 +193,19 @@ class ArxivClient:
         return self._fetch(asked, parse_atom, check)
 
     def list_records(
-        self, from_date: date, token: str = "", *, expected: int = 0
+        self,
+        from_date: date,
+        token: str = "",
+        *,
+        expected: int = 0,
+        load_hashes: LoadHashes = know_none,
     ) -> Fetched[OaiPage]:
         """Fetch a page of the harvest: a token's, or the first since the start of a UTC day.
 
         Args:
             expected: entries a page of this list has, unless it is the last one. If it stays short
                 however often it is asked for, arXiv itself leaves something out.
+            load_hashes: see `parse_oai`.
 
         Raise `TokenExpired`: the list has to be asked for from its beginning.
         """
@@ -220,7 +229,7 @@ class ArxivClient:
                 raise ShortPage(error, fetched)
 
         try:
-            return self._fetch(asked, parse_oai, check)
+            return self._fetch(asked, partial(parse_oai, load_hashes=load_hashes), check)
         except ShortPage as short:
             fetched: Fetched[OaiPage] = short.fetched
             return fetched
@@ -276,6 +285,10 @@ class ArxivClient:
             course.ended = monotonic()
             course.answer = answer
             check_status(answer, read, place=self._addresses.describe(asked.url), url=asked.url)
+            check_body(answer.body)
+            # It is arXiv's XML, so the next request waits from now on, while this answer is read.
+            self._gate.release(grant, gate_outcome(None))
+            course.holds_gate = False
             date = answer.headers.get("date", "")
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:
@@ -299,7 +312,8 @@ class ArxivClient:
         """Let the next request pass, and tell how this one went."""
         if course.was_made:
             self.requests += 1
-        self._gate.release(grant, course.outcome)
+        if course.holds_gate:
+            self._gate.release(grant, course.outcome)
         if not course.was_made or self._on_request is None:
             return
         seconds = (course.ended or monotonic()) - course.begun

@@ -157,6 +157,8 @@ class Document:
 
     An entry is emptied after it was given out, so memory holds a handful at a time.
 
+    `body` is what is read: without what XML forbids.
+
     Args:
         root: the qualified name the root element must have.
         entry: that of the elements to give out.
@@ -166,26 +168,25 @@ class Document:
     root: Element
 
     def __init__(self, body: bytes, *, root: str, entry: str, depth: int) -> None:
-        self._body = body
+        check_body(body)
+        self.body = drop_forbidden(body)
+        check_body(self.body)  # again: what was dropped may have hidden something
         self._root = root
         self._entry = entry
         self._depth = depth
 
     def __iter__(self) -> Iterator[Element]:
-        check_body(self._body)
-        body = drop_forbidden(self._body)
-        check_body(body)  # again: what was dropped may have hidden something
         # ValueError and LookupError come from encodings that nobody knows.
         try:
-            yield from self._read(body)
+            yield from self._read()
         except (ParseError, ValueError, LookupError) as error:
             raise ArxivTruncated(
                 f"the XML breaks off or is damaged: {error}", hint=TRY_AGAIN
             ) from error
 
-    def _read(self, body: bytes) -> Iterator[Element]:
+    def _read(self) -> Iterator[Element]:
         open_elements: list[Element] = []
-        events = iterparse(BytesIO(body), ("start", "end"))  # noqa: S314 - see `check_body`
+        events = iterparse(BytesIO(self.body), ("start", "end"))  # noqa: S314 - see `check_body`
         for event, element in events:
             if event == "start":
                 if not open_elements:

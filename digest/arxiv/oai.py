@@ -7,9 +7,11 @@ https://info.arxiv.org/help/oa/index.html. Every protocol error comes under HTTP
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Final, NamedTuple
+from hashlib import blake2b
+from typing import Final, NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element
 
 from digest.arxiv.authors import parse_authors
@@ -33,6 +35,12 @@ from digest.model.clock import read_rfc_date
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort, ArxivUnreadable, UsageError
 from digest.model.papers import ArxivId, Paper
 
+RULES: Final = b"1"
+"""The version of how a record is read. With another one, each record is read anew."""
+
+LoadHashes: TypeAlias = "Callable[[Sequence[str]], Mapping[str, bytes]]"
+"""Returns the hashes of the records that some papers were last read from, by the papers' ids."""
+
 _OAI: Final = "{http://www.openarchives.org/OAI/2.0/}"
 _RAW: Final = "{http://arxiv.org/OAI/arXivRaw/}"
 
@@ -53,7 +61,10 @@ _NAMES: Final = {
     )
 }
 _RECORD = _OAI + "record"
+_DELETED = _OAI + "header[@status='deleted']"
 _LISTS = (_OAI + "ListRecords", _OAI + "GetRecord")
+_PREFIX = "oai:arXiv.org:"
+_IDENTIFIER = re.compile(rb"<identifier>oai:arXiv\.org:(\d{4}\.\d{4,5}|[a-z-]+/\d{7})</identifier>")
 _VERSION = re.compile(r"v([1-9]\d{0,4})", re.ASCII)
 _PERMANENT = frozenset(
     {"badArgument", "badVerb", "cannotDisseminateFormat", "noMetadataFormats", "noSetHierarchy"}
@@ -73,10 +84,13 @@ class OaiPage:
     """One page of a harvest.
 
     Attributes:
+        papers: what was read of it.
         token: asks for the next page; None on the last one.
         records: how many entries the page had, readable or not, deleted ones among them.
         is_no_records_match: the list is empty, and arXiv says so: no fault, but the answer may have
             been kept by a cache since before the day's papers came.
+        unchanged: papers that were read from the same records before, and so not again.
+        hashes: those of the page's records by their papers' ids; none if they were not asked for.
     """
 
     papers: tuple[Paper, ...]
@@ -85,47 +99,96 @@ class OaiPage:
     quarantined: tuple[Quarantined, ...] = ()
     records: int = 0
     is_no_records_match: bool = False
+    unchanged: tuple[ArxivId, ...] = ()
+    hashes: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> list[ArxivId]:
+        """The papers that were read, now or before, as often as they came."""
+        return [*(paper.id for paper in self.papers), *self.unchanged]
 
 
-def parse_oai(body: bytes) -> OaiPage:
-    """Read an answer to `ListRecords` or `GetRecord` with `metadataPrefix=arXivRaw`."""
+def know_none(_: Sequence[str]) -> Mapping[str, bytes]:
+    """Know no record: each is read."""
+    return {}
+
+
+def parse_oai(body: bytes, load_hashes: LoadHashes = know_none) -> OaiPage:
+    """Read an answer to `ListRecords` or `GetRecord` with `metadataPrefix=arXivRaw`.
+
+    A record that its paper was read from before, by `load_hashes`, is not read again. All are read
+    if the bytes don't show plainly where each begins and whose it is.
+    """
     document = Document(body, root=_OAI + "OAI-PMH", entry=_RECORD, depth=2)
+    hashes = _hash_records(document.body)
+    stored = load_hashes(list(hashes))
+    unchanged = {id_: one for id_, one in hashes.items() if stored.get(id_) == one}
+    named: list[str] = []
     papers: list[Paper] = []
     quarantined: list[Quarantined] = []
-    deleted = 0
     for position, entry in enumerate(document):
-        header = entry.find(_OAI + "header")
-        if header is not None and header.get("status") == "deleted":
-            deleted += 1
+        name = _read_header(entry, "identifier").removeprefix(_PREFIX)
+        named.append(name)
+        if name in unchanged or entry.find(_DELETED) is not None:
             continue
         try:
             papers.append(_read_record(entry))
         except MalformedEntry as error:
             quarantined.append(quarantine(position, entry, error))
+    if named != list(hashes):
+        if unchanged:
+            return parse_oai(body)
+        hashes = {}
     root = document.root
+    listed = _find_list(root, len(named))
+    if listed is None:
+        return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
+    if not (papers or unchanged) and len(quarantined) >= SAME_FAULT:
+        raise ArxivUnreadable(
+            f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN
+        )
+    return OaiPage(
+        papers=tuple(papers),
+        token=_read_token(root, listed, len(named)),
+        response_date=_read_response_date(root),
+        quarantined=tuple(quarantined),
+        records=len(named),
+        unchanged=tuple(map(ArxivId.parse, unchanged)),
+        hashes=hashes,
+    )
+
+
+def _find_list(root: Element, records: int) -> Element | None:
+    """Return what holds the records; None if arXiv says that nothing matches."""
     lists = [child for child in root if child.tag in _LISTS]
-    records = len(papers) + len(quarantined) + deleted
     if _refuse_errors(root):
         if lists or records:
             raise ArxivUnreadable("the answer holds both a list and an error", hint=TRY_AGAIN)
-        return OaiPage((), None, _read_response_date(root), is_no_records_match=True)
+        return None
     if len(lists) != 1:
         raise ArxivUnreadable(
             "the answer holds neither a list of papers nor an error", hint=TRY_AGAIN
         )
     if records == 0:
         raise ArxivShort("the list came without a single entry", hint=TRY_AGAIN)
-    if not papers and len(quarantined) >= SAME_FAULT:
-        raise ArxivUnreadable(
-            f"no entry can be read; the first: {quarantined[0].error}", hint=TRY_AGAIN
-        )
-    return OaiPage(
-        papers=tuple(papers),
-        token=_read_token(root, lists[0], records),
-        response_date=_read_response_date(root),
-        quarantined=tuple(quarantined),
-        records=records,
-    )
+    return lists[0]
+
+
+def _hash_records(body: bytes) -> dict[str, bytes]:
+    """Return the hashes of a page's records by their papers' ids, in order, as far as all is plain.
+
+    Only in comments and their like could the tag of a record be no tag.
+    """
+    if b"<!" in body or body.find(b"<?", 1) > 0:
+        return {}
+    hashes = {}
+    for piece in body.split(b"<record>")[1:]:
+        record, _, _ = piece.partition(b"</record>")
+        named = _IDENTIFIER.search(record)
+        if named:
+            hashed = blake2b(record, digest_size=16, key=RULES)
+            hashes[named[1].decode()] = hashed.digest()
+    return hashes
 
 
 def _refuse_errors(root: Element) -> bool:
@@ -197,7 +260,7 @@ def _read_header(entry: Element, name: str) -> str:
 
 def _check_identity(id_: ArxivId, identifier: str) -> None:
     """Refuse an entry whose header names another paper: a damaged id could pass for the newest."""
-    named = identifier.removeprefix("oai:arXiv.org:")
+    named = identifier.removeprefix(_PREFIX)
     try:
         is_same = not named or named == str(id_) or ArxivId.parse(named) == id_
     except UsageError:

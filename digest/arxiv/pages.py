@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote
 
 from digest.arxiv.atom import AtomPage
 from digest.arxiv.client import IDS_LIMIT, WALL, ArxivClient, Fetched, ShortPage
-from digest.arxiv.oai import OaiPage, TokenExpired
+from digest.arxiv.oai import LoadHashes, OaiPage, TokenExpired, know_none
 from digest.model.errors import ArxivFaulted, ArxivRejected, ArxivShort
 from digest.model.papers import ArxivId
 from digest.model.said import Said, Saying
@@ -39,21 +39,26 @@ _FORMAT = "%Y%m%d%H%M"
 
 
 def walk_records(
-    client: ArxivClient, from_date: date, *, token: str = ""
+    client: ArxivClient,
+    from_date: date,
+    *,
+    token: str = "",
+    load_hashes: LoadHashes = know_none,
 ) -> Iterator[Fetched[OaiPage]]:
     """Fetch the pages of all touched since the start of a UTC day; the last one completes it.
 
     A single page with `is_no_records_match` is a complete check, too, at an empty list. With a
-    `token` it goes on with a harvest from that day that was broken off.
+    `token` it goes on with a harvest from that day that was broken off. For `load_hashes` see
+    `parse_oai`.
 
     Raise `TokenExpired`: the list can't be gone on with; start again from `from_date`.
     Raise `ArxivFaulted`: arXiv leads round in a circle.
     """
     sizes: list[int] = []
-    yield from _walk_once(client, from_date, token, sizes)
+    yield from _walk_once(client, from_date, token, sizes, load_hashes)
     if sizes.index(max(sizes)) > 0:
         # The pages before the first full one came short, and nothing showed it then.
-        yield from _walk_once(client, from_date, "", sizes)
+        yield from _walk_once(client, from_date, "", sizes, load_hashes)
 
 
 def find_day(token: str) -> date | None:
@@ -70,7 +75,11 @@ def find_day(token: str) -> date | None:
 
 
 def _walk_once(
-    client: ArxivClient, from_date: date, token: str, sizes: list[int]
+    client: ArxivClient,
+    from_date: date,
+    token: str,
+    sizes: list[int],
+    load_hashes: LoadHashes,
 ) -> Iterator[Fetched[OaiPage]]:
     """Fetch a list once; `sizes` gets how many entries each page has, and says what to expect."""
     used: set[str] = set()
@@ -82,7 +91,8 @@ def _walk_once(
                 hint="The next check starts it again.",
             )
         used.add(asked)
-        fetched = client.list_records(from_date, asked, expected=max(sizes, default=0))
+        most = max(sizes, default=0)
+        fetched = client.list_records(from_date, asked, expected=most, load_hashes=load_hashes)
         if asked and fetched.page.is_no_records_match:
             raise TokenExpired(
                 f"the harvest from {from_date.isoformat()} changed while it was read: its page "

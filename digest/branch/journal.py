@@ -44,12 +44,17 @@ FOREIGN = (
     "If it is lost, delete the branch and start new: `digest run --start-new`."
 )
 
-_STAYS = {"deliveries": "body"}
+_STAYS = {"deliveries": ("body", "shared")}
 """Columns that stay at home, by table: the rendered bytes of messages are made again from the
 frozen digest, and their `media_type` says that they were there."""
 
-_AT_HOME = ("workers", "job_turns")
-"""Tables that stay at home: the processes at work, which the other side could not ask anyway."""
+_AT_HOME = ("workers", "job_turns", "bodies", "words")
+"""Tables that stay at home: the processes at work, which the other side could not ask anyway;
+rendered bytes; and the words of texts: they can be read again, and packed as they are they would
+half fill a push."""
+
+_COLUMNS = """SELECT made.name, parts.name
+FROM sqlite_schema AS made, pragma_table_info(made.name) AS parts WHERE made.type = 'table'"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +152,14 @@ def copy_for_travel(path: Path, copy: Path) -> None:
         with closing(sqlite3.connect(path)) as source:
             source.execute("VACUUM INTO ?", (str(copy),))
         with closing(sqlite3.connect(copy, isolation_level=None)) as made:
-            for table in _AT_HOME:
+            columns = made.execute(_COLUMNS).fetchall()  # the release before had not all of them
+            if not columns:
+                raise sqlite3.DatabaseError("it has no tables")
+            for table, column in columns:
+                if column in _STAYS.get(table, ()):
+                    made.execute(f"UPDATE {table} SET {column} = NULL")
+            for table in {table for table, _ in columns}.intersection(_AT_HOME):
                 made.execute(f"DELETE FROM {table}")
-            for table, column in _STAYS.items():
-                made.execute(f"UPDATE {table} SET {column} = NULL")
             made.execute("VACUUM")
     except sqlite3.Error as error:
         hint = "If it is not the database of your digests, move it away."
@@ -170,7 +179,8 @@ def write_differences(path: Path, base: Path) -> str | None:
             return None
         statements: list[str] = []
         for name in tables:
-            statements += _compare(conn, name)
+            if name not in _AT_HOME:
+                statements += _compare(conn, name)
     return "\n".join(statements)
 
 
@@ -182,16 +192,11 @@ def apply_differences(path: Path, changes: str) -> None:
 
 
 def _list_tables(conn: sqlite3.Connection, schema: str) -> dict[str, str]:
-    """Return each table that travels, with the statement that made it."""
+    """Return each table with the statement that made it."""
     found = conn.execute(
         f"SELECT name, sql FROM {schema}.sqlite_schema WHERE type = 'table' ORDER BY name"
     )
-    travelling = {}
-    for name, sql in found:
-        is_own = name.startswith("sqlite_")
-        if not is_own and name not in _AT_HOME:
-            travelling[name] = sql
-    return travelling
+    return {name: sql for name, sql in found if not name.startswith("sqlite_")}
 
 
 def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:
@@ -203,7 +208,7 @@ def _compare(conn: sqlite3.Connection, table: str) -> Iterator[str]:
     kept = []
     keys = []
     for _, name, _, _, _, place_in_key in conn.execute(f"PRAGMA main.table_info({table})"):
-        if name != _STAYS.get(table):
+        if name not in _STAYS.get(table, ()):
             kept.append(f'"{name}"')
         if place_in_key:
             keys.append(f'"{name}"')

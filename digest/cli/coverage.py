@@ -67,7 +67,7 @@ def _describe_missing(here: Here, line: GapLine) -> tuple[str | int, ...]:
     gap = line.gap
     missed = here.write(gap.missed_at)
     asked = here.write(gap.asked_at)
-    return (str(gap.id), str(line.state), missed, gap.asks, asked, line.reason)
+    return (str(gap.id), str(line.state), missed, gap.asks, asked, str(line.reason))
 
 
 def _describe_request(here: Here, request: RequestLog) -> tuple[str | int, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import click
 
@@ -17,18 +18,14 @@ from digest.config.addresses import read_operator_destinations, resolve_destinat
 from digest.config.draft import Mistakes
 from digest.inspect.doctor import (
     check_arxiv,
-    check_base_url,
     check_database,
     check_disk,
-    check_domain,
     check_feeds,
     check_libraries,
-    check_mail,
     check_own_templates,
     check_proxy,
     check_queries,
-    check_slack,
-    name_channels,
+    list_network_checks,
 )
 from digest.inspect.findings import (
     CONFIGURATION,
@@ -225,24 +222,13 @@ def _examine(
         "proxy": lambda: check_proxy(config),
     }
     if not quick:
-        checks |= _list_network_checks(config, clock)
+        checks["arXiv"] = lambda: _check_arxiv(config, clock)
+        for check in list_network_checks(config):
+            checks[check.name] = partial(check.find, config, clock)
     yield from run_checks(checks, _SECONDS)
     if send_to is not None:
         with opened(ctx) as site:
             yield from _send_tests(site, send_to)
-
-
-def _list_network_checks(config: Config, clock: Clock) -> dict[str, Find]:
-    checks: dict[str, Find] = {"arXiv": lambda: _check_arxiv(config, clock)}
-    if config.mail.from_address:
-        checks["mail server"] = lambda: check_mail(config, clock)
-        checks["DNS"] = lambda: check_domain(config)
-    if config.slack.token or name_channels(config):
-        checks["Slack"] = lambda: check_slack(config, clock)
-    checks["Zotero"] = lambda: check_libraries(config, clock, at_zotero=True)
-    if config.web.base_url:
-        checks["base_url"] = lambda: check_base_url(config)
-    return checks
 
 
 def _check_arxiv(config: Config, clock: Clock) -> Iterable[Finding]:

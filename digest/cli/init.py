@@ -58,7 +58,7 @@ from digest.serve.alarms import send_test
 from digest.serve.installation import open_site
 
 _MOST_CATEGORIES = 5
-_LEAST_SHARE = 10
+_ONE_PAPER_IN = 10
 """At most five categories of a library are followed, each with one in ten of its papers or more."""
 
 
@@ -154,12 +154,12 @@ def command(
         flags["destinations"] += (SITE,)
     is_beside = chosen is not None and target.exists()
     others = [*chosen.files, beside_name] if chosen else []
-    _require_room(target, others, is_beside=is_beside)
+    _check_nothing_there(target, others, is_beside=is_beside)
     _check_flags(flags, target, is_beside=is_beside)
     package = read_package(package)
     if chosen:
         chosen.check(target, package)
-    secrets: dict[str, str] = {}
+    secrets: dict[str, str] = {}  # the dialogue adds those that are typed, by their files' names
     if is_beside:
         draft = _read_draft(target, environ)
     else:
@@ -168,7 +168,8 @@ def command(
         draft = _plan_draft(target, flags, dialogue, chosen, tests=tests, no_input=no_input)
     files = {}
     for name, secret in secrets.items():
-        if f'"{name}"' in draft.text:
+        is_named = f'"{name}"' in draft.text  # else the start has a file of its own for secrets
+        if is_named:
             files[name] = f"{secret}\n"
     text = draft.text
     steps = ""
@@ -190,14 +191,21 @@ def command(
         change = compare_texts(draft.text, text, target.name)
         if change:
             files[beside_name] = text
-    _save(target, None if is_beside else text, files, {*secrets, SECRETS, beside_name})
+    private = {*secrets, SECRETS, beside_name}
+    _save(target, None if is_beside else text, files, private)
     written = list(files) if is_beside else [target.name, *files]
     _report(target, draft.config, written, steps, change)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A digest.toml as it is there, or will be: its text, what that answers, how it is read."""
+    """A digest.toml that is there or will be, in three forms.
+
+    Attributes:
+        text: what is written in it.
+        answers: how it answers the questions of `init`.
+        config: what it configures.
+    """
 
     text: str
     answers: Answers
@@ -222,7 +230,10 @@ def _read_draft(target: Path, environ: Mapping[str, str]) -> Draft:
 def _make_dialogue(
     target: Path, zone: str, environ: Mapping[str, str], secrets: dict[str, str], *, hides: bool
 ) -> Dialogue:
-    """Return a dialogue that tests with the file as it would be written."""
+    """Return a dialogue that tests with the file as it would be written.
+
+    `hides`: as `Dialogue` has it.
+    """
 
     def send_tests(known: Answers) -> None:
         _send_tests(_read_config(target, environ, secrets, drop_unused(known)))
@@ -248,7 +259,7 @@ def _plan_draft(
 
 
 def _check_flags(flags: Mapping[str, Any], target: Path, *, is_beside: bool) -> None:
-    """Refuse flags that are mistaken for others, or that a file which is there answers."""
+    """Refuse a package that is given as --from, and any flag if a file there answers instead."""
     sender = flags["sender"] or ""
     if re.search(r"://|\.whl$", sender):
         raise UsageError(
@@ -273,8 +284,8 @@ def _answer_all(
     """Return all answers: what flags say, and what is asked or usual for the rest."""
     known = _read_flags(flags, target, dialogue.zone, dialogue.environ)
     if known.library:
-        is_asked = not known.queries
-        proposed = _propose_query(target, dialogue.environ, known.library, is_asked=is_asked)
+        is_wanted = not known.queries
+        proposed = _propose_query(target, dialogue.environ, known.library, is_wanted=is_wanted)
         known = replace(known, queries=known.queries or proposed)
     can_ask = sys.stdin.isatty() and sys.stdout.isatty() and not no_input
     if can_ask:
@@ -295,7 +306,11 @@ def find_zone() -> str:
     return "UTC" if zone in (None, "Etc/UTC") else zone
 
 
-def _require_room(target: Path, others: Iterable[str], *, is_beside: bool) -> None:
+def _check_nothing_there(target: Path, others: Iterable[str], *, is_beside: bool) -> None:
+    """Refuse to write over a file, or into a folder where nothing can be written.
+
+    If `is_beside`, digest.toml itself may be there.
+    """
     if target.exists() and not is_beside:
         raise UsageError(
             f"{target} is there already, and was left as it is",
@@ -317,13 +332,14 @@ def _require_room(target: Path, others: Iterable[str], *, is_beside: bool) -> No
 def _read_flags(
     flags: Mapping[str, Any], target: Path, zone: str, environ: Mapping[str, str]
 ) -> Answers:
-    """Return what the command line says, and that the environment gives a secret."""
+    """Return what the command line says, and which secrets the environment gives."""
     queries = [read_followed(text) for text in flags["queries"]]
     for query in queries:
         for note in query.notes:
             echo(f"note: {query.text}: {note.message}", err=True)
 
     def find_file(flag: str, variable: str) -> str | None:
+        """Return a secret's file; "" if it is not known, None if the environment has the secret."""
         if flags[flag]:
             return os.path.relpath(expand_home(flags[flag]), target.parent)
         is_given = variable in environ or f"{variable}_FILE" in environ
@@ -359,7 +375,7 @@ def _read_flags(
 def _fill_in(known: Answers, zone: str, *, may_lack: bool) -> Answers:
     """Return the answers with the usual ones where none is given.
 
-    Some starts may lack secrets: their files are then None.
+    If they `may_lack` secrets, a secret's file that is not known is None: it is not asked for.
     """
     when = known.when
     if not when and not known.is_pulled:
@@ -384,9 +400,12 @@ def _fill_in(known: Answers, zone: str, *, may_lack: bool) -> Answers:
 
 
 def _propose_query(
-    target: Path, environ: Mapping[str, str], library: Sequence[str], *, is_asked: bool
+    target: Path, environ: Mapping[str, str], library: Sequence[str], *, is_wanted: bool
 ) -> tuple[str, ...]:
-    """Read a library; if a query is asked for, return that for its papers' categories, if any."""
+    """Return a query for the categories of a library's papers, if it `is_wanted` and there are any.
+
+    The library is read in any case: so it is known to be readable.
+    """
     config = read_defaults(environ)
     clock = choose_clock(config)
     ids = set()
@@ -394,7 +413,7 @@ def _propose_query(
         reading = read_source(config, clock, source)
         if reading:
             ids |= {paper.arxiv_id for paper in reading.papers if paper.arxiv_id}
-    if not (ids and is_asked):
+    if not (ids and is_wanted):
         return ()
     echo("Asking arXiv for the categories of your library's papers …")
     newest = sorted(ids, reverse=True)[:IDS_LIMIT]
@@ -420,10 +439,10 @@ def _propose_query(
 
 
 def _choose_categories(papers: Sequence[Paper]) -> list[str]:
-    """Return the first categories that most of the papers have, the most frequent first."""
+    """Return the primary categories that many of the papers have, the most frequent first."""
     numbers = Counter(paper.categories[0] for paper in papers)
-    often = numbers.most_common(_MOST_CATEGORIES)
-    return [name for name, number in often if number * _LEAST_SHARE >= len(papers)]
+    most_frequent = numbers.most_common(_MOST_CATEGORIES)
+    return [name for name, number in most_frequent if number * _ONE_PAPER_IN >= len(papers)]
 
 
 def _run_dialogue(dialogue: Dialogue, known: Answers, *, tests: bool | None) -> Answers:
@@ -460,9 +479,12 @@ def _send_tests(config: Config) -> None:
 def _read_config(
     target: Path, environ: Mapping[str, str], secrets: Mapping[str, str], known: Answers
 ) -> Config:
-    """Read the file as it is about to be written, with the secrets that are still to be kept."""
-    files = (known.password_file, known.token_file)
-    typed = {VARIABLES[file]: secret for file, secret in secrets.items() if file in files}
+    """Read the file as it is about to be written, with the secrets that were typed for it.
+
+    Their files are not there yet. So they are read as if their variables held them.
+    """
+    named = (known.password_file, known.token_file)
+    typed = {VARIABLES[file]: secret for file, secret in secrets.items() if file in named}
     content = _write(target, known, {}).encode()
     return load_config(target, {**environ, **typed}, content=content)
 

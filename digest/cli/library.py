@@ -25,7 +25,7 @@ from digest.config.addresses import resolve_sources
 from digest.config.values import read_sources, suggest
 from digest.interest.libraries import (
     check_library,
-    complete,
+    complete_papers,
     describe_trouble,
     fetch_texts,
     name_source,
@@ -46,7 +46,7 @@ from digest.model.subscriptions import Subscription
 from digest.store import subscriptions
 from digest.tex import to_plain
 
-_NONE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."
+_HOW_TO_GIVE = "`digest subscription edit NAME library=lab.bib` gives a subscription a library."
 _SHOWN = 10
 """Papers that are named; the others are counted."""
 
@@ -60,8 +60,8 @@ def command() -> None:
 class Holdings:
     """Libraries and likes.
 
-    `names` is what libraries are called, `said` why some can't be read, both by source.
-    `likes` are by subscription.
+    `names` says by source what a library is called, `said` by source why it can't be read, "" if
+    it can. `likes` are by subscription.
     """
 
     libraries: tuple[StoredLibrary, ...]
@@ -83,7 +83,7 @@ class Holdings:
 
 def _show(held: Holdings) -> Iterator[Part]:
     if not (held.libraries or held.likes):
-        yield f"No subscription has a library. {_NONE}"
+        yield f"No subscription has a library. {_HOW_TO_GIVE}"
     for library in held.libraries:
         yield style(held.names[library.source], bold=True)
         for line in _describe_library(library, held.said[library.source]):
@@ -139,11 +139,12 @@ def _name_paper(paper: LibraryPaper) -> str:
     return str(paper.arxiv_id or paper.doi)
 
 
-def _list_first(lines: Sequence[str], more: str = "") -> Iterator[str]:
+def _list_first(lines: Sequence[str], where_all: str = "") -> Iterator[str]:
+    """Yield the first lines, then how many there are beside them, and where all are shown."""
     yield from lines[:_SHOWN]
     others = len(lines) - _SHOWN
     if others > 0:
-        yield f"and {others:,} more{more}"
+        yield f"and {others:,} more{where_all}"
 
 
 @command.command()
@@ -173,7 +174,7 @@ def show(ctx: click.Context, name: str | None) -> Holdings:
 
 
 def _choose_sources(config: Config, name: str | None) -> list[str]:
-    """Return the sources of a subscription, or of all; or the one source that is typed here."""
+    """Return the sources of the named subscription, of all for None, or the source named itself."""
     named = {one.name: (*one.library, *one.not_like) for one in config.subscriptions}
     if name is None:
         return list(dict.fromkeys(chain.from_iterable(named.values())))
@@ -205,7 +206,8 @@ def _load_likes(bench: Workbench, name: str | None) -> Mapping[str, tuple[Stored
 class LibraryCheck:
     """How well a library finds its own papers.
 
-    `far` are those far from the top of the day; a day None stands for the newest papers.
+    `far` are its papers that would not have been in the top tenth of the day. Without a day, it is
+    the top tenth of the newest papers.
     """
 
     subscription: str
@@ -248,21 +250,21 @@ def check(ctx: click.Context, name: str | None) -> tuple[LibraryCheck, ...]:
         ]
         if not wanted:
             what = f"{name} has no library" if name else "no subscription has a library"
-            raise UnknownName(what, hint=_NONE)
-        return tuple(_check(bench, one) for one in wanted)
+            raise UnknownName(what, hint=_HOW_TO_GIVE)
+        return tuple(_check_library(bench, one) for one in wanted)
 
 
-def _check(bench: Installation, wanted: Subscription) -> LibraryCheck:
-    held = {}
+def _check_library(bench: Installation, wanted: Subscription) -> LibraryCheck:
+    by_text = {}  # a paper in two libraries counts once, or it would bring itself to the top
     for source in wanted.library:
         library = read_anew(bench.config, bench.clock, bench.store, source)
-        for each in library.papers:
-            if each.paper.title:
-                held[each.paper.title, each.paper.abstract] = each.paper
+        for held in library.papers:
+            if held.paper.title:
+                by_text[held.paper.title, held.paper.abstract] = held.paper
     with bench.store.read() as conn:
-        day, found = check_library(conn, list(held.values()))
+        day, found = check_library(conn, list(by_text.values()))
     far = tuple(paper for paper, is_near in found if not is_near)
-    return LibraryCheck(wanted.name, day, len(held), far)
+    return LibraryCheck(wanted.name, day, len(by_text), far)
 
 
 @command.command()
@@ -277,7 +279,7 @@ def add(ctx: click.Context, name: str, ids: tuple[str, ...], *, less: bool) -> N
     with opened_store(ctx) as bench:
         with bench.store.read() as conn:
             due = require_subscription(bench.config, conn, name)
-            stored = complete(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
+            stored = complete_papers(conn, [LibraryPaper("", arxiv_id=id_) for id_ in wanted])
         papers = _fetch_missing(bench, wanted, stored)
         now = bench.here.now
         with bench.store.begin() as conn:

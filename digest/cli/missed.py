@@ -45,13 +45,13 @@ from digest.site import Site
 from digest.store import migrate, open_store, papers, runs, workers
 
 _HINT = "Call it again later. `digest demo` shows everything on a made-up arXiv, without a network."
-_KEPT_BEFORE = timedelta(days=180)
-"""What was fetched is begun anew if it begins longer than this before what is wanted."""
+_LONGEST_BEFORE = timedelta(days=180)
+"""What was fetched is kept, unless it begins longer than this before the first day wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Missed(MissedContext):
-    """What was missed, and with which templates besides the shipped ones it is shown."""
+    """What was missed, and the operator's folder of templates to show it with."""
 
     templates: Path | None
 
@@ -130,7 +130,7 @@ def command(ctx: click.Context, /, library: str, *, days: int, limit: int) -> Mi
                 failure=failure,
                 days=days,
                 limit=limit,
-                follow="",
+                follow="",  # below, if there are papers
                 followed_by=", ".join(followers),
             )
     if failure and not found.announced:
@@ -153,7 +153,10 @@ def _check_output(output: Path) -> None:
 
 
 def _write_follow_command(found: MissedContext, library: str, *, is_set_up: bool) -> str:
-    """Return the command that follows the categories that most papers are of, by the library."""
+    """Return the command by which digests bring papers that are near the library.
+
+    `add` follows the categories that most of the papers found are of. `init` proposes categories.
+    """
     words = ["init"]
     if is_set_up:
         categories = Counter(view.entry.paper.primary_category for view in found.papers)
@@ -165,9 +168,9 @@ def _write_follow_command(found: MissedContext, library: str, *, is_set_up: bool
 
 @contextmanager
 def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iterator[Site]:
-    """Open what was fetched before, for this call alone.
+    """Open the database of what was fetched before, for this call alone.
 
-    If it does not reach back to a day, begin anew.
+    If it does not reach back to the first day wanted, begin anew.
     """
     path = find_state_folder(read_environment()) / "missed.db"
     url = f"sqlite:///{path}"
@@ -184,20 +187,23 @@ def _opened_site(bench: Workbench, first: date, progress: ProgressLines) -> Iter
             jitter=lambda: 0.0,
             progress=progress,
         )
-        site.has_gate = False
+        site.has_gate = False  # the installation or the account has it, not this database
         with closing(site):
             yield site
 
 
 def _covers(url: str, first: date) -> bool:
-    """Whether what was fetched, or was to be, begins by a day, and not long before it."""
+    """Whether what was fetched reaches back to the first day wanted, and not far beyond it.
+
+    If no paper came yet, what the last harvest asked for counts. An empty database is as good.
+    """
     with closing(open_store(url)) as store, store.read() as conn:
         reach = papers.load_stored_span(conn)
         harvests = runs.load_last(conn, Source.HARVEST, 1)
     since = reach.since if reach else None
     if since is None and harvests:
         since = harvests[0].window_from
-    return since is None or first - _KEPT_BEFORE <= since <= first
+    return since is None or first - _LONGEST_BEFORE <= since <= first
 
 
 def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, StoredLibrary]:
@@ -206,14 +212,15 @@ def _fetch(bench: Workbench, site: Site, source: str, days: int) -> tuple[str, S
     Return why not all is there, and the library.
     """
     try:
-        with opened_client(bench.config, bench.clock, bench.store, quiet=True) as site.client:
-            version = ""
+        with opened_client(bench.config, bench.clock, bench.store, quiet=True) as client:
+            site.client = client
+            version = ""  # a file is read in any case
             if source.startswith(ZOTERO):
                 with site.store.read() as conn:
                     states = load_states(conn, [source])
                 version = states[source].version if states else ""
             reading = read_source(site.config, site.clock, source, version)
-            if reading is not None and not reading.papers:
+            if reading is not None and not reading.papers:  # None: it is as it was
                 raise UsageError(
                     f"{source} has no papers", hint="Name a library with a paper at least."
                 )

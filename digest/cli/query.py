@@ -41,6 +41,8 @@ from digest.inspect.queries import (
     QueryReading,
     QueryStatus,
     Rewording,
+    add_found,
+    add_matches,
     compare_wordings,
     find_stored,
     list_queries,
@@ -61,8 +63,8 @@ from digest.tex import to_plain
 
 _WIDEST_TEXT = 60
 _LONGEST_HEADING = 160
-_LEFT = 14
-"""Columns that an id takes beside a title."""
+_ID_COLUMNS = 14
+"""Columns that an id takes, to the left of a title."""
 
 
 @click.group(cls=CommandGroup)
@@ -72,10 +74,11 @@ def command() -> None:
 
 def _show_list(listed: QueryList) -> Iterator[Part]:
     rows = [_describe_query(query) for query in listed.queries]
-    empty = listed.edited or "No queries yet. `digest add` adds one, then `digest run`."
+    pending = listed.edited  # a sentence about edits that no run took over yet
+    empty = pending or "No queries yet. `digest add` adds one, then `digest run`."
     yield table(("QUERY", "TEXT", "NEW PAPERS", "SUBSCRIPTIONS"), rows, empty=empty)
-    if rows and listed.edited:
-        yield f"\n{listed.edited}"
+    if rows and pending:
+        yield f"\n{pending}"
     for query in listed.queries:
         if not query.problem:
             continue
@@ -86,7 +89,8 @@ def _show_list(listed: QueryList) -> Iterator[Part]:
 
 
 def _describe_query(query: QueryStatus) -> tuple[str, ...]:
-    name = query.name if query.name != query.text else "–"
+    is_named = query.name != query.text  # a query without a name is stored by its text
+    name = query.name if is_named else "–"
     volume = write_brief(query.volume) if query.canonical else "unreadable"
     followers = " ".join(query.subscriptions) or "nobody follows it"
     return (name, cut(query.text, _WIDEST_TEXT), volume, followers)
@@ -118,7 +122,9 @@ def _show_reading(reading: QueryReading) -> Iterator[Part]:
 def _describe_reading(reading: QueryReading) -> Iterator[tuple[str, str]]:
     """Yield how a query was written and how it is read, each below its label."""
     if reading.name:
-        yield reading.name if reading.name != reading.query else "query", reading.query
+        is_named = reading.name != reading.query
+        label = reading.name if is_named else "query"
+        yield label, reading.query
         yield "followed by", ", ".join(reading.subscriptions) or "no subscription"
     yield "read as", "\n".join(reading.outline)
     if reading.pasted_as:
@@ -129,19 +135,29 @@ def _describe_reading(reading: QueryReading) -> Iterator[tuple[str, str]]:
 
 def _describe_volume(reading: QueryReading) -> str:
     here = reading.here
-    if reading.span is None or reading.checked_at is None:
+    if reading.volume is None or reading.checked_at is None:
         return "Not known: the last days are not stored. `digest try` asks arXiv."
-    days = describe_span(reading.span, here)
     checked = write_with_zone(reading.checked_at, here.zone, here.now)
-    return f"{reading.volume}\n{days}. Stored here, last checked {checked}."
+    if reading.span is not None:
+        days = describe_span(reading.span, here)
+        return f"{reading.volume}\n{days}. Stored here, last checked {checked}."
+    if reading.saved_at is None:
+        return (
+            f"{reading.volume}\nMatched in the last {MATCH_SPAN.days} days. Last checked {checked}."
+        )
+    saved = f"since it was saved on {write_day(reading.saved_at, here.now)}"
+    return (
+        f"{reading.volume}\nMatched {saved}; its first digest is not counted."
+        f" Last checked {checked}."
+    )
 
 
 def describe_span(span: DaySpan, here: Here) -> str:
     """Say on which days papers were submitted."""
-    whole = count(len(span.whole), "day")
+    whole_days = count(len(span.whole), "day")
     first = write_day(span.whole[0], here.now)
     last = write_day(span.whole[-1], here.now)
-    days = f"Submitted on {whole}, {first} to {last} (UTC)"
+    days = f"Submitted on {whole_days}, {first} to {last} (UTC)"
     if span.begun:
         days += f", and so far on the {count(len(span.begun), 'day')} since"
     return days
@@ -161,15 +177,22 @@ def describe_span(span: DaySpan, here: Here) -> str:
 def show(ctx: click.Context, text: str, *, limit: int) -> QueryReading:
     """Show how a query is read, what it brings, and what came lately.
 
-    NAME is a saved query. QUERY is a text, or an address of an arXiv search. Nothing is asked
-    of arXiv: what is counted is stored here.
+    NAME is a saved query: what it matched in the last 30 days is counted. QUERY is a text, or an
+    address of an arXiv search: the papers stored here are counted. Nothing is asked of arXiv.
     """
     with opened_workbench(ctx) as bench:
-        name, query = bench.find_query(text, others=())
+        name, query = bench.find_query(text, others=())  # refuses a misspelt name
+        reading = read_query(name, query, bench.config.subscriptions, bench.here)
+        if bench.store is None:
+            return reading
+        with bench.store.read() as conn:
+            known = add_matches(conn, bench.config.arxiv.source, reading, query, limit)
+        if known is not None:
+            return known
         found = find_stored(
             bench.store, query, bench.here.now, MATCH_SPAN.days, ProgressLines(quiet=True)
         )
-        return read_query(name, query, bench.config.subscriptions, found, bench.here, limit=limit)
+        return reading if found is None else add_found(reading, query, found, limit)
 
 
 @command.command()
@@ -186,7 +209,7 @@ def remove(ctx: click.Context, name: str) -> FileChange:
 class Trial:
     """What a query brings: its first digest, notes for its author, and how much it is, in words.
 
-    `follow` says how to get new papers from now on; "" if they are saved for already.
+    `follow` says how to get new papers from now on; "" if the query is being saved.
     """
 
     query: str
@@ -210,10 +233,14 @@ class Comparison:
     limit: int
 
 
-def _show_answer(trial: Trial | Comparison) -> Iterator[Part]:
-    if isinstance(trial, Comparison):
-        yield from _show_comparison(trial)
-        return
+def _show_answer(answer: Trial | Comparison) -> Iterator[Part]:
+    if isinstance(answer, Comparison):
+        yield from _show_comparison(answer)
+    else:
+        yield from _show_trial(answer)
+
+
+def _show_trial(trial: Trial) -> Iterator[Part]:
     digest = trial.digest
     for note in trial.notes:
         yield Aside(f"note: {note}")
@@ -222,8 +249,8 @@ def _show_answer(trial: Trial | Comparison) -> Iterator[Part]:
     )
     yield Block(mark_ours(text))
     yield f"Volume: {trial.volume}."
-    person = None if digest.entries else guess_person(trial.query)
-    if person:
+    person = guess_person(trial.query)
+    if person and not digest.entries:
         yield quote_as_called(f"For a person's papers: `digest try {shlex.quote(person)}`")
     if trial.follow:
         yield trial.follow
@@ -247,21 +274,22 @@ def _show_comparison(compared: Comparison) -> Iterator[Part]:
 
 
 def _show_side(
-    sign: str, color: str, moved: Sequence[ChangedPaper], other: str, most: int
+    sign: str, color: str, papers: Sequence[ChangedPaper], unmet: str, limit: int
 ) -> Iterator[Part]:
-    room = find_width() - _LEFT
+    """Yield the papers that one query brings, and why the `unmet` one, "old" or "new", does not."""
+    width = find_width() - _ID_COLUMNS
     mark = style(sign, fg=color)
     lines = []
-    for one in moved[:most]:
-        title = cut(to_plain(one.paper.title), room)
+    for one in papers[:limit]:
+        title = cut(to_plain(one.paper.title), width)
         met = ", ".join(one.met)
-        why = cut(f"by {met}; for the {other} one it {one.why_not}", 2 * room)
+        why = cut(f"by {met}; for the {unmet} one it {one.why_not}", 2 * width)  # two lines
         text = f"{title}\n{style(why, dim=True)}"
         lines.append((f"{mark} {one.paper.id}", text))
     if lines:
         yield labelled(lines, is_bold=False)
-    if len(moved) > most:
-        yield f"{sign} … {len(moved) - most:,} more (--limit {len(moved)}, or --json)"
+    if len(papers) > limit:
+        yield f"{sign} … {len(papers) - limit:,} more (--limit {len(papers)}, or --json)"
 
 
 @click.command("try")
@@ -312,7 +340,8 @@ def command_try(
     digest try 'ti:"tail latency" ANDNOT cat:cs.NI' --save tail
     digest try 'cat:cs.PF AND abs:(GPU OR CUDA)' --against gpu
     """  # noqa: D301 - click reads the backspace, which must be one
-    if name is None and (any(following.values()) or ctx.params["yes"] or ctx.params["dry_run"]):
+    is_for_saving = any(following.values()) or ctx.params["yes"] or ctx.params["dry_run"]
+    if name is None and is_for_saving:
         raise UsageError("nothing is saved without --save", hint="Add --save NAME.")
     if name is not None and old is not None:
         raise UsageError("--against only compares", hint="Leave out --save, or --against.")
@@ -329,7 +358,7 @@ def command_try(
             digest = try_query(client, bench.clock, query, days=days or 7, show=limit)
     own_notes = []
     follow = ""
-    if change is None:  # else the change has the query's own notes
+    if change is None:  # a change that saves the query shows its notes itself
         own_notes = [note.message for note in query.notes]
         follow = _say_how_to_follow(ctx, text, query)
     return Trial(
@@ -357,15 +386,15 @@ def _compare(
     """Compare two queries over the same days: stored ones, or as arXiv's search has them."""
     either = Or((old.query.tree, new.query.tree))
     progress = ProgressLines()
-    asked = list_submission_days(bench.here.now, days)
+    wanted = list_submission_days(bench.here.now, days)
     found = find_stored(bench.store, either, bench.here.now, days, progress)
-    if found is None or found.span.dates[0] > asked.dates[0]:
+    if found is None or found.span.dates[0] > wanted.dates[0]:  # not all wanted days are stored
         asks_licence = any(one.prefix is Prefix.LICENCE for one in walk_conditions(either))
         if asks_licence:
             note = "note: arXiv's search gives no licences, so each paper counts as one without."
             echo_folded(note, err=True)
         with bench.asking() as client:
-            found = search_days(client, either, asked, progress)
+            found = search_days(client, either, wanted, progress)
     for remark in new.query.notes:
         echo_folded(f"note: {remark.message}", err=True)
     return Comparison(

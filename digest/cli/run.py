@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 import click
 
 from digest.cli.context import find_here, opened
 from digest.cli.output import Aside, Part, ProgressLines, answers, table
-from digest.cli.subscription import NONE_YET, describe_next_digest
 from digest.inspect.coverage import find_next_check
 from digest.inspect.here import Here
-from digest.inspect.preview import ForeseenRun, preview_run
 from digest.inspect.queries import describe_pending_edits
-from digest.inspect.schedule import find_other_schedule
+from digest.inspect.schedule import find_schedule_mistake
 from digest.inspect.status import (
     Trouble,
     describe_breaker,
@@ -25,7 +24,7 @@ from digest.inspect.status import (
     is_said,
     join_causes,
 )
-from digest.inspect.subscriptions import Waiting, find_waiting
+from digest.inspect.subscriptions import NONE_YET, Waiting, describe_next_digest, find_waiting
 from digest.model.clock import write_age, write_day, write_with_zone
 from digest.model.errors import AnotherWorker, OutsideError, UsageError
 from digest.model.messages import DeliveryState
@@ -36,6 +35,9 @@ from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
 from digest.store import outbox, workers
 from digest.store.gate import Breaker, load_breaker
+
+if TYPE_CHECKING:
+    from digest.inspect.preview import ForeseenRun
 
 _LONG_RUN = timedelta(minutes=15)
 """No run takes longer, unless it waits for somebody, or fetches what was announced in weeks."""
@@ -329,7 +331,7 @@ def _sum_up(site: Site, report: PassReport) -> Run:
             breaker=load_breaker(conn, site.clock),
             retried=tuple(find_stuck(conn, (DeliveryState.READY,), here)),
             held=held,
-            schedule=find_other_schedule(site.config, here.now.year),
+            schedule=find_schedule_mistake(site.config, here.now.year),
             failure=_find_failure(report, held),
         )
 
@@ -345,6 +347,8 @@ def _find_failure(report: PassReport, held: Sequence[Trouble]) -> OutsideError |
 
 
 def _look_ahead(ctx: click.Context) -> Foresight:
+    from digest.inspect.preview import preview_run  # noqa: PLC0415 - a run that acts needs none
+
     with opened(ctx, create=False) as site, site.store.read() as conn:
         here = find_here(site.config, site.clock)
         waiting = outbox.load_open(conn, here.now)

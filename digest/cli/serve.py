@@ -173,9 +173,9 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
     with site.store.read() as conn:
         live = load_lines(conn, site.config, site.clock, now)
         next_poll_at = find_next_check(conn, site.config.arxiv.source, site.clock, now)
-    next_look = "at once"
+    next_check = "at once"
     if next_poll_at > now:
-        next_look = write_with_zone(next_poll_at, zone, now)
+        next_check = write_with_zone(next_poll_at, zone, now)
     next_digest = "none is due"
     turns = [(one.next_due_at, one.settings.name) for one in live if one.next_due_at is not None]
     if turns:
@@ -184,4 +184,4 @@ def _describe(site: Site, webs: list[WebServer]) -> str:
     place = f"Serving at {webs[0].url}" if webs else "Working, listening nowhere"
     for web in webs[1:]:
         place += f" · metrics at {web.url}/metrics"
-    return f"{place} · next check of arXiv {next_look} · next digest: {next_digest} · Ctrl-C stops"
+    return f"{place} · next check of arXiv {next_check} · next digest: {next_digest} · Ctrl-C stops"

@@ -20,8 +20,8 @@ from digest.config.addresses import see_from
 from digest.config.declarations import variable_of
 from digest.config.display import write_toml
 from digest.config.edits import write_settings
-from digest.config.settings import INCOMING, WEBHOOK
-from digest.config.starter import Answers, hide_addresses
+from digest.config.settings import INCOMING, SETTINGS, WEBHOOK
+from digest.config.starter import Answers, find_secret_file, hide_addresses
 from digest.config.values import STATE_KEY_BYTES
 from digest.inspect.findings import list_secrets
 from digest.inspect.schedule import WORKFLOW, plan_schedule
@@ -261,16 +261,30 @@ def _list_workflow_secrets(facts: Facts) -> dict[str, str]:
     state_key = b64encode(facts.draw_bytes(STATE_KEY_BYTES))
     _, addresses = hide_addresses(answers, facts.text, config.given)
     secrets = {"DIGEST_STORE_STATE_KEY": state_key.decode(), **addresses}
-    # A file of "" means that no secret is needed; None, that one is needed but is in no file.
-    if answers.password_file != "":
-        secrets["DIGEST_MAIL_PASSWORD"] = config.mail.password
-    if answers.token_file != "":
-        secrets["DIGEST_SLACK_TOKEN"] = config.slack.token
+    needed = _list_secret_files(facts)
+    for setting in SETTINGS:
+        if setting.key in needed:
+            secrets[variable_of(setting.key)] = setting.find(config)
     for name in _list_hook_variables(answers):
         secrets[name] = ""
     if config.zotero.key:
         secrets["DIGEST_ZOTERO_KEY"] = ""
     return {name: value or facts.environ.get(name, "") for name, value in secrets.items()}
+
+
+def _list_secret_files(facts: Facts) -> dict[str, str | None]:
+    """Return the files of secrets that destinations need, by key; None for one that is in no file.
+
+    A secret that digest.toml itself holds is left out.
+    """
+    answers = facts.answers
+    # A file of "" means that no secret is needed, or that digest.toml holds it.
+    files = {"mail.password": answers.password_file, "slack.token": answers.token_file}
+    for setting in SETTINGS:
+        key = setting.key
+        if setting.is_secret and answers.needs(key):
+            files.setdefault(key, find_secret_file(facts.config, key, facts.target.name))
+    return {key: file for key, file in files.items() if file != ""}
 
 
 def _list_ignored(config: Config) -> Iterator[str]:
@@ -339,7 +353,7 @@ def _find_program() -> list[str]:
 def _make_container_context(facts: Facts) -> Machine:
     answers = facts.answers
     paths = [*_list_files(answers), *answers.library]
-    paths += filter(None, (answers.password_file, answers.token_file))
+    paths += filter(None, _list_server_secrets(facts).values())
     for one in paths:
         if _is_outside(one):
             raise UsageError(
@@ -359,7 +373,7 @@ def _make_machine_context(facts: Facts) -> Machine:
     package = facts.package
     store = facts.config.store
     target = facts.target.absolute()
-    secrets = _list_server_secrets(answers)
+    secrets = _list_server_secrets(facts)
     missing = {name: _name_file(name) for name, file in secrets.items() if file is None}
     database = store.url.removeprefix("sqlite:///")
     if "://" in package:
@@ -396,15 +410,10 @@ def _choose_account() -> Account:
     return Account(pwd.getpwuid(uid).pw_name, uid, os.getgid())
 
 
-def _list_server_secrets(answers: Answers) -> dict[str, str | None]:
+def _list_server_secrets(facts: Facts) -> dict[str, str | None]:
     """Return the files of secrets, by their variables; None for one that is still to be written."""
-    secrets: dict[str, str | None] = {}
-    # A file of "" means that no secret is needed; None, that one is needed but is in no file.
-    if answers.password_file != "":
-        secrets["DIGEST_MAIL_PASSWORD"] = answers.password_file
-    if answers.token_file != "":
-        secrets["DIGEST_SLACK_TOKEN"] = answers.token_file
-    for name in _list_hook_variables(answers):
+    secrets = {variable_of(key): file for key, file in _list_secret_files(facts).items()}
+    for name in _list_hook_variables(facts.answers):
         secrets[name] = None
     return secrets
 

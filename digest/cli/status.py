@@ -11,9 +11,8 @@ import click
 from digest.cli.commands import quote_as_called
 from digest.cli.context import opened_store
 from digest.cli.output import Part, answers, cut, find_columns, labelled, render, style, table
-from digest.cli.subscription import NONE_YET, describe_next_digest
 from digest.inspect.status import STATE_WORDS, Status, Trouble, load_status
-from digest.inspect.subscriptions import SubscriptionStatus
+from digest.inspect.subscriptions import NONE_YET, SubscriptionStatus, describe_next_digest
 from digest.model.announcements import announcement_moment
 from digest.model.clock import write_age, write_day
 from digest.model.messages import DeliveryState

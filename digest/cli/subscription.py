@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import click
@@ -19,10 +18,10 @@ from digest.config import Config, edits
 from digest.config.addresses import read_destination, write_destination
 from digest.inspect.here import Here
 from digest.inspect.subscriptions import (
-    FIRST_DIGEST_NEXT,
+    NONE_YET,
     SubscriptionDetail,
     SubscriptionList,
-    SubscriptionStatus,
+    describe_next_digest,
     list_subscriptions,
     load_detail,
     load_lines,
@@ -41,12 +40,13 @@ from digest.model.subscriptions import (
 from digest.people.preferences import erase_person, export_records, pause_digests, resume_digests
 from digest.people.unsubscription import resubscribe_to, unsubscribe_from
 from digest.store import matches, subscribers
-from digest.store.subscribers import LETTERS, REFUSED, DestinationState, DestinationStatus
-
-NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
-
-OPERATOR = "operator"
-"""How a reader unsubscribed or resubscribed, if the operator did it for them."""
+from digest.store.subscribers import (
+    BY_OPERATOR,
+    LETTERS,
+    REFUSED,
+    DestinationState,
+    DestinationStatus,
+)
 
 _ABSTRACTS = {Abstracts.FULL: "whole abstracts", Abstracts.NONE: "no abstracts"}
 """What is said of digests that do not show abstracts as usual."""
@@ -87,34 +87,6 @@ def _name_destinations(here: Here, places: Sequence[Destination]) -> str:
     if not others or len(joined) <= find_columns() // 3:
         return joined
     return f"{shown[0]} +{others}"
-
-
-def describe_next_digest(
-    here: Here, line: SubscriptionStatus, *, write: Callable[[datetime], str] | None = None
-) -> str:
-    """Say when a subscription's next digest comes, or why none does, and what waits for it."""
-    waits = f", {count(line.waiting, 'paper')}" if line.waiting else ""
-    if line.state is SubscriptionState.ENDED:
-        return "never: it has ended, since digest.toml no longer names it"
-    if not line.is_active(here.now):
-        return f"paused{here.write_until(line.paused_until)}{waits}"
-    places = line.settings.destinations
-    if not places:
-        return "–"
-    if all(place.is_pulled for place in places):
-        return "read when fetched"
-    due_at = line.next_due_at
-    if line.is_greeted:
-        comes = FIRST_DIGEST_NEXT
-    elif due_at is not None and due_at <= here.now:
-        comes = "due, with the next run"
-    else:
-        write = write or here.write
-        comes = write(due_at) if due_at else "as papers come"
-        if line.awaits_check:
-            check = "with the next complete check"
-            comes = f"{comes}, or {check}" if line.waiting else check
-    return f"{comes}{waits}"
 
 
 @command.command("list")
@@ -215,8 +187,8 @@ def _describe_place(here: Here, place: DestinationStatus) -> str:
     else:
         word = "off"
     since = here.write(place.since)
-    if place.reason == OPERATOR:
-        return f"{shown}   {word} {since}, by the {OPERATOR}"
+    if place.reason == BY_OPERATOR:
+        return f"{shown}   {word} {since}, by the {BY_OPERATOR}"
     return f"{shown}   {word} since {since}: {place.reason}"
 
 
@@ -322,7 +294,7 @@ def unsubscribe_reader(ctx: click.Context, name: str, address: str, *, everythin
     scope = EVERYTHING if everything else name
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
-        is_new = unsubscribe_from(conn, destination, scope, how=OPERATOR, at=bench.here.now)
+        is_new = unsubscribe_from(conn, destination, scope, how=BY_OPERATOR, at=bench.here.now)
     if not is_new:
         what = "everything" if everything else name
         echo_folded(f"{destination} is unsubscribed from {what} already.")
@@ -354,7 +326,7 @@ def resubscribe(ctx: click.Context, name: str, address: str, *, everything: bool
     with opened_store(ctx) as bench, bench.store.begin() as conn:
         destination = _find_destination(conn, bench.config, name, address)
         still_unsubscribed = resubscribe_to(
-            conn, destination, scope, how=OPERATOR, at=bench.here.now
+            conn, destination, scope, how=BY_OPERATOR, at=bench.here.now
         )
         coming = ""
         if name not in (LETTERS, *still_unsubscribed):
@@ -499,7 +471,7 @@ def _erase(ctx: click.Context, address: str) -> Erasure:
             return done
         now = bench.here.now
         with bench.store.begin() as conn:
-            is_named = erase_person(conn, bench.config, done.address, at=now, how=OPERATOR)
+            is_named = erase_person(conn, bench.config, done.address, at=now, how=BY_OPERATOR)
     return replace(done, deleted=True, is_still_named=is_named)
 
 

@@ -44,7 +44,6 @@ _PASSWORD = re.compile(
 _PROXY = re.compile(
     r"https?://([^/?#@\s]*@)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:\d{1,5})?/?", re.IGNORECASE
 )
-_SLACK_ADDRESS = re.compile(r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}")
 _DOMAIN = re.compile(r"@?(?:[a-z0-9-]+\.)+[a-z0-9-]{2,}", re.ASCII | re.IGNORECASE)
 _HOST_NAME = re.compile(
     r"""
@@ -68,7 +67,7 @@ def is_loopback(url: str) -> bool:
 
 def mask_password(url: str) -> str:
     """Return a URL with *** in place of its password, wherever in the URL it is written."""
-    return _PASSWORD.sub(lambda match: f"{match[match.lastgroup or 0]}***", url)
+    return _PASSWORD.sub(lambda match: f"{match['name'] or match['option']}***", url)
 
 
 def read_mail_address(value: object) -> str:
@@ -117,7 +116,7 @@ def read_http_url(value: object) -> str:
 
 
 def read_private_url(value: object) -> str:
-    """Read a web address that is asked as it is; it may be a secret, so no message repeats it."""
+    """Read a web address, kept as written. It may be a secret, so no message repeats it."""
     url = read_line(value)
     parts = _split_web(url)
     if parts is None or parts.fragment or not url.isascii():
@@ -162,8 +161,11 @@ def read_slack_url(value: object) -> str:
     return read_secure_url(value) + "/"
 
 
-def incoming(pattern: str, shown: str) -> Callable[[object], str]:
-    """Return the reader of an incoming webhook's URL, all of a pattern: no message repeats it."""
+def make_webhook_reader(pattern: str, shown: str) -> Callable[[object], str]:
+    """Return a reader of an incoming webhook's URL, which a pattern must match whole.
+
+    The URL is a secret: messages repeat only what is `shown`.
+    """
 
     def read(value: object) -> str:
         parts = _split_web(read_line(value))
@@ -171,7 +173,8 @@ def incoming(pattern: str, shown: str) -> Callable[[object], str]:
         if parts is not None:
             bare = parts._replace(path=parts.path.rstrip("/"), fragment="")
             url = urlunsplit(bare)
-        if re.fullmatch(pattern, url, re.ASCII) or (url and is_loopback(url)):
+        is_here = bool(url) and is_loopback(url)
+        if is_here or re.fullmatch(pattern, url, re.ASCII):
             return url
         raise ConfigurationError(
             "is not the URL of an incoming webhook",
@@ -215,11 +218,11 @@ def read_store_url(value: object) -> str:
 def find_remote_hosts(url: str) -> list[str]:
     """Return the other machines that a PostgreSQL address names."""
     parts = urlsplit(url)
-    options = parse_qs(parts.query)
-    named = [parts.netloc.rpartition("@")[2]]
-    named += options.get("host", [""])[-1].split(",")
+    _, _, server = parts.netloc.rpartition("@")
+    options = parse_qs(parts.query).get("host", [""])
+    in_option = options[-1].split(",")  # ?host=one,two: the last option counts
     hosts = []
-    for text in named:
+    for text in [server, *in_option]:
         is_socket = text.startswith(("/", "@", "%2F"))
         host = None if is_socket else urlsplit(f"//{text}").hostname
         if host and host not in LOOPBACK_HOSTS:
@@ -245,7 +248,8 @@ def read_signup(value: object) -> Signup:
     domains = set()
     addresses = set()
     for text in read_lines(value):
-        if "@" in text.strip("@"):
+        has_mailbox = "@" in text.strip("@")  # @example.org is a domain
+        if has_mailbox:
             addresses.add(read_mail_address(text))
         elif _DOMAIN.fullmatch(text):
             domains.add(text.removeprefix("@").lower())
@@ -259,7 +263,7 @@ def read_signup(value: object) -> Signup:
     return Signup(domains=frozenset(domains), addresses=frozenset(addresses))
 
 
-def read_proxies(value: object) -> tuple[str, ...]:
+def read_reverse_proxies(value: object) -> tuple[str, ...]:
     """Read the addresses of reverse proxies."""
     try:
         return tuple(str(ip_address(text)) for text in read_lines(value))
@@ -283,21 +287,19 @@ def read_destination(text: str) -> Destination:
     """
     destination = Destination.parse(_complete_prefix(text.strip()))
     address = destination.address
-    if re.match("//(?!/)", address):  # an absolute path may have three
+    has_two_slashes = re.match("//(?!/)", address)
+    if has_two_slashes:  # three are right: file:///srv is an absolute path
         raise ConfigurationError(
             f"{text!r} is not a destination",
             hint=f"Write {destination.kind}:{address.lstrip('/')}, without //.",
         )
+    traits = destination.traits
+    if traits.pattern and not re.fullmatch(traits.pattern, address):
+        raise ConfigurationError(f"{text!r} is not {traits.what}", hint=traits.hint)
     match destination.kind:
         case DestinationKind.MAIL if not destination.is_member_list:
             # What is copied from a link may hold %2B (RFC 6068 §2).
             return mail_to(read_mail_address(unquote(address)))
-        case DestinationKind.SLACK if not _SLACK_ADDRESS.fullmatch(address):
-            raise ConfigurationError(
-                f"{text!r} is not a Slack channel",
-                hint="Write slack:#papers or the channel's id. A name has no space, comma or "
-                "colon.",
-            )
         case DestinationKind.FILE if not destination.is_pulled and not address.endswith("/"):
             suffixes = ", ".join(FEED_SUFFIXES)
             raise ConfigurationError(
@@ -357,8 +359,8 @@ class MemberList:
 def read_members(path: Path) -> MemberList:
     """Read a file of mail addresses, one a line: `ada@example.org` or `Ada <ada@example.org>`.
 
-    What follows a `#`, at the start or after a blank, is a comment. One without any address is
-    refused: nobody is unsubscribed by an accident.
+    What follows a `#`, at the start or after a blank, is a comment. A file without any address is
+    refused: by accident it would unsubscribe everybody.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -374,9 +376,10 @@ def read_members(path: Path) -> MemberList:
         text = re.sub(r"(?:^|\s)#.*", "", line).strip(" \t\"',;")
         if not text:
             continue
-        named = re.fullmatch(r"(?:[^<>]*<)?(?:mailto:)?([^<>]*)>?", text, re.IGNORECASE)
+        match = re.fullmatch(r"(?:[^<>]*<)?(?:mailto:)?([^<>]*)>?", text, re.IGNORECASE)
+        written = match[1] if match else text
         try:
-            address = read_mail_address(named[1] if named else text)
+            address = read_mail_address(written)
         except ConfigurationError as error:
             wrong.append(f"line {number} of {path.name} is left out: {error.message}")
         else:
@@ -413,7 +416,7 @@ def resolve_store_url(url: str, folder: Path) -> str:
 def resolve_destinations(
     destinations: Iterable[Destination], folder: Path
 ) -> tuple[Destination, ...]:
-    """Write paths below the folder, which may move, as seen from it; others absolute."""
+    """Write a path below the folder as seen from there, as the folder may move; others absolute."""
     resolved = []
     for place in destinations:
         if place.kind is not DestinationKind.FILE:
@@ -436,7 +439,7 @@ def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Return sources of libraries, files by their absolute paths."""
     resolved = []
     for source in sources:
-        if source.lower().startswith(ZOTERO):
+        if source.lower().startswith(ZOTERO):  # its prefix gets small letters
             resolved.append(ZOTERO + source[len(ZOTERO) :])
         else:
             resolved.append(str(folder / expand_home(source)))
@@ -444,7 +447,7 @@ def resolve_sources(sources: Iterable[str], folder: Path) -> tuple[str, ...]:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Split an address; None if it cannot be, or its port is none."""
+    """Split an address; None if it is malformed, has a blank, or a port that cannot be."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -480,22 +483,23 @@ class Proxy:
 def choose_proxy(
     environ: Mapping[str, str], configured: str, origin: str, url: str
 ) -> Proxy | None:
-    """Return the proxy for a request; None if it goes straight there, as to this machine it does.
+    """Return the proxy for a request; None if it needs none, as one to this machine.
 
-    What is `configured`, at an `origin` in the settings, beats the environment. Of a variable in
-    both cases the small one counts, as for curl.
+    What is `configured`, at an `origin` in the settings, beats the environment. If a variable is
+    there in capitals and in small letters, the small ones count, as for curl.
     """
     unset = ("", "")
     variables = {}
-    for name, text in sorted(environ.items()):  # capitals come before small letters
+    for name, text in sorted(environ.items()):  # small letters come last, and so are kept
         variables[name.lower()] = (name, text.strip())
     parts = urlsplit(url)
     of_scheme = variables.get(f"{parts.scheme}_proxy", unset)
     of_all = variables.get("all_proxy", unset)
-    in_turn = ((origin, configured), of_scheme, of_all)
-    source, written = next((one for one in in_turn if one[1]), unset)
-    if not written:
+    candidates = [(origin, configured), of_scheme, of_all]
+    given = [(source, address) for source, address in candidates if address]
+    if not given:
         return None
+    source, written = given[0]
     _, no_proxy = variables.get("no_proxy", unset)
     exempt = [*_HERE, *no_proxy.lower().replace(",", " ").split()]
     host = parts.hostname or ""
@@ -508,14 +512,15 @@ def choose_proxy(
         raise ConfigurationError(f"{source} {error.message}", hint=error.hint) from None
 
 
-def _covers(exempt: str, host: str, port: int | None) -> bool:
+def _covers(entry: str, host: str, port: int | None) -> bool:
     """Tell whether an entry of NO_PROXY means a host.
 
     It is `*`, a domain with all below it, an address or a network.
     """
-    with contextlib.suppress(ValueError):
-        return ip_address(host) in ip_network(exempt.strip("[]"), strict=False)
-    if exempt == "*":
+    with contextlib.suppress(ValueError):  # one of the two is a name: they are compared as names
+        return ip_address(host) in ip_network(entry.strip("[]"), strict=False)
+    if entry == "*":
         return True
-    domain = exempt.removesuffix(f":{port}").strip("[]").removeprefix("*").lstrip(".")
+    name = entry.removesuffix(f":{port}").strip("[]")
+    domain = name.removeprefix("*").lstrip(".")
     return bool(domain) and f".{host}".endswith(f".{domain}")

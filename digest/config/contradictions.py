@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import urlsplit
 
 from digest.config.addresses import REACHED, find_remote_hosts, is_loopback
-from digest.config.declarations import Setting
+from digest.config.declarations import Setting, variable_of
 from digest.config.draft import DEFAULT_ORIGIN, ConfigDraft
 from digest.config.settings import INCOMING, SETTINGS
 from digest.model.destinations import Destination
@@ -48,11 +48,14 @@ def warn_of_needs(draft: ConfigDraft, destinations: Collection[Destination]) -> 
             f"mail.smtp logs in as {server.username!r} and needs a password: "
             "set DIGEST_MAIL_PASSWORD, or name its file with mail.password_file"
         )
-    if _is_needed("slack.token", destinations) and not values["slack.token"]:
-        draft.warnings.append(
-            "slack: destinations need a token: set DIGEST_SLACK_TOKEN, "
-            "or name its file with slack.token_file"
-        )
+    secrets = {setting.key: setting.name for setting in SETTINGS if setting.is_secret}
+    for kind in sorted({place.kind for place in destinations}):
+        key = kind.traits.needs
+        if key in secrets and not values[key]:
+            draft.warnings.append(
+                f"{kind}: destinations need a {secrets[key]}: set {variable_of(key)}, "
+                f"or name its file with {key}_file"
+            )
 
 
 def _is_needed(key: str, destinations: Iterable[Destination]) -> bool:

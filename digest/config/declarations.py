@@ -57,6 +57,11 @@ class Setting:
         """Whether it is a secret, or holds one: then a file of its own may hold it."""
         return self.secrecy is not Secrecy.OPEN
 
+    def find(self, config: object) -> Any:  # noqa: ANN401 - as many types as settings
+        """Return its value in a `Config`."""
+        owner = getattr(config, self.table) if self.table else config
+        return getattr(owner, self.field)
+
     def use(self, written: object, folder: Path) -> Any:  # noqa: ANN401 - as many types as settings
         """Return the value that is meant; "" is for "not set" where that is the default."""
         is_unset = written == "" and self.default == ""

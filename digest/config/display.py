@@ -44,9 +44,7 @@ def show_settings(config: Config) -> tuple[SettingRow, ...]:
 def _list_values(config: Config) -> Iterator[tuple[str, str]]:
     """Yield each key and its value as it may be shown, in the order of the file."""
     for setting in SETTINGS:
-        owner = getattr(config, setting.table) if setting.table else config
-        value = getattr(owner, setting.field)
-        yield setting.key, _show_value(config, setting, value)
+        yield setting.key, _show_value(config, setting, setting.find(config))
     for key in _list_secrets(config):
         yield key, _describe_secret(config, key)
     for query in config.queries:

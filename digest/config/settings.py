@@ -43,7 +43,7 @@ QUERY = Setting(
 
 INCOMING: dict[DestinationKind, Setting] = {
     DestinationKind.SLACK_WEBHOOK: Setting(
-        addresses.incoming(
+        addresses.make_webhook_reader(
             r"https://hooks\.slack(?:-gov)?\.com/services/T[A-Z0-9]+/B[A-Z0-9]+/[A-Za-z0-9]+",
             "https://hooks.slack.com/services/T…/B…/…",
         ),
@@ -54,7 +54,7 @@ INCOMING: dict[DestinationKind, Setting] = {
         secrecy=Secrecy.SECRET,
     ),
     DestinationKind.DISCORD: Setting(
-        addresses.incoming(
+        addresses.make_webhook_reader(
             r"https://(?:\w+\.)?discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[\w-]+"
             r"(?:\?[\w=&-]+)?",
             "https://discord.com/api/webhooks/…/…",
@@ -280,7 +280,7 @@ class WebSettings:
         "domains and mail addresses.",
     )
     trusted_proxies: tuple[str, ...] = declare(
-        addresses.read_proxies,
+        addresses.read_reverse_proxies,
         ["127.0.0.1", "::1"],
         "The addresses of your reverse proxies. Only they may say, in X-Forwarded-For, who asks.",
     )

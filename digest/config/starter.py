@@ -192,22 +192,27 @@ def read_answers(config: Config, name: str) -> Answers:
         places += subscription.destinations
         sources += subscription.library + subscription.not_like
     places += config.alarms.to
-    # A secret is in a file of its own, or in this very file, or comes from a variable.
-    files = {}
-    for origin in config.origins.values():
-        path = see_from(config.folder, origin)
-        if (config.folder / path).is_file():
-            files[origin] = str(path)
-    files[name] = ""
     return Answers(
         library=tuple(str(see_from(config.folder, source)) for source in sources),
         to=tuple(dict.fromkeys(places)),
         smtp=config.mail.smtp,
         sender=config.mail.from_address,
-        password_file=files.get(config.origins["mail.password"]),
-        token_file=files.get(config.origins["slack.token"]),
+        password_file=find_secret_file(config, "mail.password", name),
+        token_file=find_secret_file(config, "slack.token", name),
         contact=config.arxiv.contact,
     )
+
+
+def find_secret_file(config: Config, key: str, name: str) -> str | None:
+    """Return the file that holds a secret alone; None if a variable gives it, or nothing does.
+
+    "" if the configuration itself holds it, the file of some name.
+    """
+    origin = config.origins[key]
+    if origin == name:
+        return ""
+    path = see_from(config.folder, origin)
+    return str(path) if (config.folder / path).is_file() else None
 
 
 def hide_addresses(

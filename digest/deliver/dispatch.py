@@ -16,7 +16,7 @@ from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from digest.deliver.step import DeliverReport, deliver_one, settle_one
+from digest.deliver.step import DeliverReport, MessageMaker, deliver_one, settle_one
 from digest.deliver.transports.registry import settling_times
 from digest.model.clock import SystemClock, monotonic
 from digest.model.destinations import TRAITS, DestinationKind, Medium
@@ -137,6 +137,7 @@ class _Pass:
         self._done: SimpleQueue[Future[None]] = SimpleQueue()
         self._tidy_at = self._ask_at = self._tell_at = 0.0
         self._leases = Leases(site.store)
+        self._maker = MessageMaker(site)
 
     def run(self) -> None:
         """Send until nothing is left to send, or it is time to end."""
@@ -169,7 +170,7 @@ class _Pass:
             return 0
         now = site.clock.now()
         asked_at = monotonic()
-        with site.store.begin() as conn:
+        with site.store.begin(is_lasting=False) as conn:
             claimed = outbox.claim(
                 conn, owner=site.owner, limit=wanted, now=now, kinds=self._lane.kinds
             )
@@ -207,7 +208,13 @@ class _Pass:
     def _send(self, delivery: Delivery) -> None:
         """Send one delivery, in a thread that does nothing else meanwhile."""
         try:
-            deliver_one(self._site, self._report, delivery, partial(self._leases.is_ours, delivery))
+            deliver_one(
+                self._site,
+                self._maker,
+                self._report,
+                delivery,
+                partial(self._leases.is_ours, delivery),
+            )
         finally:
             self._leases.drop(delivery)
         if monotonic() >= self._tell_at:  # as often as anybody reads it

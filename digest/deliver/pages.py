@@ -38,15 +38,16 @@ _TITLES = "titles.js"
 """The file in which a first page searches."""
 
 _LONGEST_TITLE = 120
+"""Characters of a site's title."""
 
-_WITH_PAPERS = 60
-"""Digests of which a first page names papers."""
+_DIGESTS_WITH_PAPERS = 60
+"""How many digests a first page shows with papers: the newest."""
 
-_FEW = 3
-"""How many papers of each it names."""
+_PAPERS_SHOWN = 3
+"""How many papers of each of these it shows."""
 
-_SEARCHED = timedelta(days=366)
-"""How far before the newest digest a paper may have come to be found by its title."""
+_SEARCHED_DAYS = timedelta(days=366)
+"""How many days before the newest digest another one may be, if its titles can be searched."""
 
 
 def publish_sites(site: Site, report: FeedReport) -> FeedReport:
@@ -97,11 +98,11 @@ class _Folder:
 
     def publish(self) -> None:
         """Write all of it that has changed."""
-        frozen: list[Frozen] = []
+        of_site: list[Frozen] = []
         for due in self._dues:
-            mine = digests.load_for_site(self._conn, due.subscription.name, self._place)
-            self._write_pages(mine)
-            frozen += mine
+            of_subscription = digests.load_for_site(self._conn, due.subscription.name, self._place)
+            self._write_pages(of_subscription)
+            of_site += of_subscription
         titles = [clean_text(due.subscription.title) for due in self._dues]
         feed = load_site_feed(
             self._conn,
@@ -111,28 +112,30 @@ class _Folder:
             shorten(", ".join(titles), _LONGEST_TITLE),
         )
         self._write_feeds(feed)
-        frozen.sort(key=lambda one: -one[0].id)
-        self._write_first_page(frozen, feed)
+        of_site.sort(key=_get_number, reverse=True)
+        self._write_first_page(of_site, feed)
 
-    def _write(self, name: str, made_of: object, make: Callable[[str], bytes]) -> None:
-        """Write a file, which says what it was made of.
+    def _write(self, name: str, made_of: object, render: Callable[[str], bytes]) -> None:
+        """Write a file, unless the one that is there was made of the same.
 
-        What would be the same is not made again.
+        `render` takes the hash of that, and puts it at the beginning of the file.
         """
-        mark = self._site.renderer.templates.mark
-        read = repr((mark, self._hides, made_of))
-        made = hashlib.sha256(read.encode()).hexdigest()[:16]
+        templates = self._site.renderer.templates.fingerprint
+        source = repr((templates, self._hides, made_of))
+        made = hashlib.sha256(source.encode()).hexdigest()[:16]
         path = self._folder / name
-        if f"Digest {made}".encode() not in (read_head(path) or b""):
-            self._report.pages += write_own(path, make(made))
+        head = read_head(path) or b""
+        if f"Digest {made}".encode() not in head:
+            is_changed = write_own(path, render(made))
+            self._report.pages += is_changed
 
-    def _write_pages(self, mine: Sequence[Frozen]) -> None:
+    def _write_pages(self, frozen: Sequence[Frozen]) -> None:
         """Write a page of each digest of a subscription, the newest first."""
-        names = [_name(one) for one in mine]
-        later_pages = ["", *names]
+        names = [_name_page(one) for one in frozen]
+        later_pages = ["", *names[:-1]]
         earlier_pages = [*names[1:], ""]
         for (row, _), name, later, earlier in zip(
-            mine, names, later_pages, earlier_pages, strict=False
+            frozen, names, later_pages, earlier_pages, strict=False
         ):
             links = replace(self._links, earlier=earlier, later=later)
             made_of = (row.id, row.slot, row.planned_at, row.title, links)
@@ -160,44 +163,57 @@ class _Folder:
             coverage=say_unchecked(feed.unchecked),
             home=self._links.home,
         )
-        digests = [(row.id, row.slot, row.planned_at, row.title) for row, _ in frozen]
-        made_of = page, digests
-        self._write(_TITLES, made_of, partial(self._write_titles, frozen, is_shared=page.is_shared))
+        shown = [(row.id, row.slot, row.planned_at, row.title) for row, _ in frozen]
+        made_of = (page, shown)
+        render_titles = partial(self._render_titles, frozen, is_shared=page.is_shared)
+        self._write(_TITLES, made_of, render_titles)
         self._write(SITE_INDEX, made_of, partial(self._render_first_page, frozen, page))
 
     def _view_queries(self) -> tuple[QueryView, ...]:
         """Return the queries that are shown, each once."""
         if self._hides:
             return ()
-        views: dict[QueryView, None] = {}
+        views: list[QueryView] = []
         for due in self._dues:
-            views |= {view_query(one.name, one.text): None for one in due.revisions}
-        return tuple(views)
+            views += [view_query(one.name, one.text) for one in due.revisions]
+        return tuple(dict.fromkeys(views))
 
     def _render_first_page(
         self, frozen: Sequence[Frozen], page: ArchiveContext, made: str
     ) -> bytes:
         past = []
         for number, one in enumerate(frozen):
-            papers = one[0].papers
-            shown = range(min(papers, _FEW)) if number < _WITH_PAPERS else ()
-            past.append(view_past(self._conn, one, _name(one), shown, total=papers))
+            row, _ = one
+            most_shown = _PAPERS_SHOWN if number < _DIGESTS_WITH_PAPERS else 0
+            places = range(min(row.papers, most_shown))
+            past.append(view_past(self._conn, one, _name_page(one), places, total=row.papers))
         body = self._site.renderer.render_web("site.html", replace(page, past=tuple(past)))
         return mark_page(body, made)
 
-    def _write_titles(self, frozen: Sequence[Frozen], made: str, *, is_shared: bool) -> bytes:
+    def _render_titles(self, frozen: Sequence[Frozen], made: str, *, is_shared: bool) -> bytes:
         """Return the page, the day and the titles of each digest of the last year, as a script."""
-        recent = [one for one in frozen if one[0].planned_at > frozen[0][0].planned_at - _SEARCHED]
-        texts = {row.id: _list_texts(content) for row, content in recent}
-        versions = papers.load_versions(self._conn, set(chain.from_iterable(texts.values())))
-        titles = {key: show_plain(paper.title) or UNTITLED for key, paper in versions.items()}
+        recent = _list_recent(frozen)
+        keys = [_list_texts(content) for _, content in recent]
+        versions = papers.load_versions(self._conn, set(chain.from_iterable(keys)))
+        title_by_key = {key: show_plain(paper.title) or UNTITLED for key, paper in versions.items()}
         rows = []
-        for one in recent:
-            view = view_past(self._conn, one, _name(one), (), total=0).digest
+        for one, keys_of_digest in zip(recent, keys, strict=True):
+            name = _name_page(one)
+            view = view_past(self._conn, one, name, (), total=0).digest
             day = f"{view.long_day} · {view.title}" if is_shared else view.long_day
-            rows.append((_name(one), day, [titles[text] for text in texts[one[0].id]]))
+            titles = [title_by_key[key] for key in keys_of_digest]
+            rows.append((name, day, titles))
         listed = json.dumps(rows, ensure_ascii=False)
         return f"// Digest {made}\nglobalThis.digestTitles = {listed};\n".encode()
+
+
+def _list_recent(frozen: Sequence[Frozen]) -> list[Frozen]:
+    """Return those of some digests, the newest first, whose titles can be searched."""
+    if not frozen:
+        return []
+    newest, _ = frozen[0]
+    earliest = newest.planned_at - _SEARCHED_DAYS
+    return [one for one in frozen if one[0].planned_at > earliest]
 
 
 def _list_texts(content: Mapping[str, Any]) -> list[int]:
@@ -205,8 +221,15 @@ def _list_texts(content: Mapping[str, Any]) -> list[int]:
     return [entry["text"] for entry in content["entries"]]
 
 
-def _name(frozen: Frozen) -> str:
-    return name_page(frozen[0].subscription, frozen[0].slot)
+def _get_number(frozen: Frozen) -> int:
+    row, _ = frozen
+    number: int = row.id
+    return number
+
+
+def _name_page(frozen: Frozen) -> str:
+    row, _ = frozen
+    return name_page(row.subscription, row.slot)
 
 
 def view_past(
@@ -218,17 +241,18 @@ def view_past(
     total: int,
     reasons: Mapping[int, tuple[Reason, ...]] | None = None,
 ) -> PastView:
-    """Show papers at some places of a digest, of a total.
+    """Show a past digest with the papers at some places of it, of a total.
 
-    Why they are there is said anew where it is given.
+    `reasons`: why papers match, by the keys of their texts, in place of what the digest says.
     """
     row, content = frozen
-    part = {**content, "entries": [content["entries"][place] for place in places]}
+    chosen = [content["entries"][place] for place in places]
+    part = {**content, "entries": chosen}
     digest = thaw_digest(row, part, papers.load_versions(conn, find_texts(part)))
     views = []
-    for place, entry in zip(places, digest.entries, strict=True):
-        why = entry.reasons if reasons is None else reasons[content["entries"][place]["text"]]
+    for place, stored, entry in zip(places, chosen, digest.entries, strict=True):
+        why = entry.reasons if reasons is None else reasons[stored["text"]]
         views.append(PaperView(replace(entry, reasons=why), place + 1))
     local = digest.planned_at.astimezone(ZoneInfo(digest.zone))
-    _weekday, _day, month = write_long_day(local.date()).split(" ", 2)
-    return PastView(view_digest(digest), month, url, tuple(views), total - len(places))
+    _weekday, _day, month_and_year = write_long_day(local.date()).split(" ", 2)
+    return PastView(view_digest(digest), month_and_year, url, tuple(views), total - len(places))

@@ -14,14 +14,21 @@ from functools import partial
 
 from digest.branch.step import Branch
 from digest.deliver.dispatch import MAILS
-from digest.deliver.step import DeliverReport, begin_one, may_repeat, send_begun, settle_one
+from digest.deliver.step import (
+    DeliverReport,
+    MessageMaker,
+    begin_one,
+    may_repeat,
+    send_begun,
+    settle_one,
+)
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.model.destinations import TRAITS
 from digest.model.messages import Delivery, DeliveryState, Message
 from digest.model.said import Said, Saying
 from digest.site import Site
 from digest.store import attempts, outbox
-from digest.store.outbox import WAS_REPEATED
+from digest.store.outbox import NEVER_REPEATED
 
 _MOST = 1_000
 _MAILS = 10
@@ -44,9 +51,10 @@ _OTHERS = frozenset(TRANSPORTS) - _SAFE
 def deliver_in_rounds(site: Site, branch: Branch) -> DeliverReport:
     """Send what is due, as long as the lease lasts and each push is taken."""
     report = DeliverReport()
+    maker = MessageMaker(site)
     while branch.has_time(_LEAST):
         _settle(site, branch, report)
-        named = _name_round(site, report)
+        named = _name_round(site, maker, report)
         if named:
             branch.push()
             try:
@@ -73,16 +81,18 @@ def _settle(site: Site, branch: Branch, report: DeliverReport) -> None:
             settle_one(site, report, one)
 
 
-def _name_round(site: Site, report: DeliverReport) -> list[tuple[Delivery, Message]]:
+def _name_round(
+    site: Site, maker: MessageMaker, report: DeliverReport
+) -> list[tuple[Delivery, Message]]:
     """Store the intent to send what one round sends."""
     now = site.clock.now()
     mails = _MAILS if all(may_repeat(site.config, kind) for kind in MAILS) else 0
     with site.store.begin() as conn:
         claim = partial(outbox.claim, conn, owner=site.owner, now=now)
         claimed = claim(limit=_MOST, kinds=_SAFE)
-        claimed += claim(limit=mails, kinds=MAILS, which=~WAS_REPEATED)
+        claimed += claim(limit=mails, kinds=MAILS, which=NEVER_REPEATED)
         claimed = claimed or claim(limit=1, kinds=_OTHERS)
-    begun = [begin_one(site, report, one) for one in claimed]
+    begun = [begin_one(site, maker, report, one) for one in claimed]
     return [one for one in begun if one is not None]
 
 

@@ -20,17 +20,23 @@ LONGEST_RETRY_AFTER = timedelta(hours=24)
 MAX_TRIES = 60
 FEWEST_TRIES = 12
 MAX_AGE = timedelta(days=5)
-"""A refusal that may pass is tried again for so long (RFC 5321 §4.5.4.1), and at least
-`FEWEST_TRIES` times. So a process that was off for a week tries once."""
+"""A failure that may pass is tried again for so long (RFC 5321 §4.5.4.1).
 
-MAX_DOUBTS = 24
+It has at least `FEWEST_TRIES` tries, even after a process was off for a week, and at most
+`MAX_TRIES`.
+"""
+
+MAX_SENDINGS = 24
 """A message that never arrived, as the other side says, is sent that many times.
 
 Then a person has to check.
 """
 
-_TRUSTED = 5
-"""The other side's own wish is followed that many times; then pauses grow all the same."""
+_TRIES_AS_WISHED = 5
+"""So many times a pause is what the other side asks for (`Retry-After`).
+
+Then pauses grow all the same.
+"""
 
 PROBE_PAUSE = timedelta(hours=5, minutes=50)
 """Between two tries of what was refused, if nothing newer waits for it.
@@ -93,20 +99,22 @@ _OF_US = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_OF_US_FOR_NOW = re.compile(
+_OF_US_THOUGH_PASSING = re.compile(
     r"(?!.*(?:gr[ea]ylist|temporar|later))"
     r".*(?:(?:client host|helo command|sender address) rejected|relay access denied)",
     re.IGNORECASE,
 )
-"""What Postfix says with a 4xx code, though only the operator can mend it."""
+"""What Postfix says with a code of what may pass (4xx), though only the operator can mend it."""
 
 _OF_US_BY_CODE = re.compile(
     r"(?:^|.*\(#)5\.(?:1\.[789]|7\.\d+)\b(?!.*recipient address rejected)", re.IGNORECASE
 )
-_OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
-"""A word that a server may say to one recipient alone: an address, a number of its own.
+"""The codes of a bad sender (5.1.7 to 5.1.9) and of a server's policy (5.7)."""
 
-A reply code is none.
+_OF_ONE = re.compile(r"(?<!\S)(?![245]\.\d+\.\d+(?!\S)|\d{3}(?!\S))\S*[\d@]\S*")
+"""A word that a server may say to one recipient alone: an address, or a number of its own.
+
+It is no reply code, such as `550` or `5.2.1`.
 """
 
 _PASSING = range(400, 500)
@@ -127,8 +135,8 @@ class Step(StrEnum):
 class Tries:
     """How often the network was touched for a delivery, this time included, and since when (UTC).
 
-    It counts from the planning, or from when an operator last had it sent. Refused, it has been
-    held since `held_at`.
+    It counts from the planning, or from when an operator last had it sent. If it was refused
+    before, it has been held since `held_at`.
     """
 
     count: int
@@ -138,10 +146,11 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """A step, the earliest moment for it, and until when nothing at all is wanted there (UTC).
+    """What to do with a delivery that failed, and from when on (UTC).
 
-    After a `refusal` all waits that would be refused, too. What has been held since before
-    `given_up_before` is given up with it.
+    Until `blocked_until` the destination wants nothing at all. After a `refusal` everything waits
+    that would be refused, too. What has been held since before `given_up_before` is given up with
+    the delivery.
     """
 
     step: Step
@@ -169,26 +178,30 @@ def decide_failure(
     """
     if error.too_large and can_shorten:
         return NextStep(Step.SHORTEN, now)
-    wish = _read_wish(error.retry_after, jitter)
+    wished = _read_wish(error.retry_after, jitter)
     if error.ambiguous:
-        again = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
-        wished = wish if error.retry_after else timedelta(0)
-        return NextStep(Step.ASK, now + max(settling + again, wished))
+        # It is first asked about once it has settled.
+        pause = _pause(tries.count - 1, jitter) if tries.count > 1 else timedelta(0)
+        least = wished if error.retry_after else timedelta(0)
+        return NextStep(Step.ASK, now + max(settling + pause, least))
     if error.permanent:
         return _decide_refusal(error.refusal, tries, now)
     is_old = tries.count >= FEWEST_TRIES and now - tries.since > MAX_AGE
     is_over = is_old or tries.count >= MAX_TRIES
     if is_over and not error.whole_transport:
         return NextStep(Step.GIVE_UP, now)
-    pause = _pause(tries.count, jitter) if tries.count else _pause_before(now - tries.since, jitter)
+    if tries.count:
+        pause = _pause(tries.count, jitter)
+    else:
+        pause = _pause_untried(now - tries.since, jitter)
     if error.retry_after is None:
         return NextStep(Step.RETRY, now + pause)
-    waits = wish if tries.count <= _TRUSTED else max(wish, pause)
-    return NextStep(Step.RETRY, now + waits, blocked_until=now + wish)
+    chosen = wished if tries.count <= _TRIES_AS_WISHED else max(wished, pause)
+    return NextStep(Step.RETRY, now + chosen, blocked_until=now + wished)
 
 
 def _read_wish(retry_after: float | None, jitter: float) -> timedelta:
-    """Return how long the other side wants us to wait, spread, and not for too long."""
+    """Return how long the other side asks us to wait: spread by jitter, and not for too long."""
     longest = LONGEST_RETRY_AFTER.total_seconds()
     seconds = min(retry_after or 0, longest) + jitter
     return timedelta(seconds=min(seconds, longest))
@@ -197,14 +210,14 @@ def _read_wish(retry_after: float | None, jitter: float) -> timedelta:
 def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> NextStep:
     """Decide what follows a refusal.
 
-    One that does not say of what is of the place, if that refused it before.
+    If it does not say what it refuses, and the delivery was refused before, it is the place.
     """
     if refusal is None and tries.held_at is not None:
         refusal = Refusal.PLACE
     if refusal in PROBED:
-        before = now - LONGEST_HOLD
-        if tries.held_at is not None and tries.held_at <= before:
-            return NextStep(Step.GIVE_UP, now, refusal=refusal, given_up_before=before)
+        too_old = now - LONGEST_HOLD
+        if tries.held_at is not None and tries.held_at <= too_old:
+            return NextStep(Step.GIVE_UP, now, refusal=refusal, given_up_before=too_old)
         return NextStep(Step.HOLD, now + PROBE_PAUSE, refusal=refusal)
     step = Step.HOLD if refusal is Refusal.SETTINGS else Step.GIVE_UP
     return NextStep(step, now, refusal=refusal)
@@ -213,28 +226,31 @@ def _decide_refusal(refusal: Refusal | None, tries: Tries, now: datetime) -> Nex
 def decide_unknown(*, is_harmless: bool, may_repeat: bool, attempts: int, repeats: int) -> Step:
     """Decide what follows for a message that was not found to have arrived: `RETRY` or `HOLD`.
 
-    If that is harmless, sending it again makes no second copy. Else, if it may repeat, a second
-    copy is the lesser harm; `repeats` says how often it was sent again already although it may have
-    arrived.
+    Args:
+        is_harmless: sending it again makes no second copy.
+        may_repeat: a second copy is the lesser harm.
+        attempts: how often it was sent.
+        repeats: how often it was sent again although it may have arrived.
     """
     if is_harmless:
-        return Step.RETRY if attempts < MAX_DOUBTS else Step.HOLD
+        return Step.RETRY if attempts < MAX_SENDINGS else Step.HOLD
     may_go_again = may_repeat and repeats < MAX_REPEATS
     return Step.RETRY if may_go_again else Step.HOLD
 
 
 def _pause(attempts: int, jitter: float) -> timedelta:
+    """Choose a pause after some attempts: with each of them the longest is twice as long."""
     doublings = min(attempts - 1, 16)
     return _spread(min(FIRST_PAUSE * 2**doublings, LONGEST_PAUSE), jitter)
 
 
-def _pause_before(waited: timedelta, jitter: float) -> timedelta:
-    """Choose a pause if nothing counts the tries: the longer it has not come to one, the longer."""
+def _pause_untried(waited: timedelta, jitter: float) -> timedelta:
+    """Choose a pause for what has not come to a try: the longer it has waited, the longer."""
     return _spread(min(max(waited, FIRST_PAUSE), timedelta(hours=1)), jitter)
 
 
 def _spread(longest: timedelta, jitter: float) -> timedelta:
-    """Return a pause between half of the first one and the longest."""
+    """Return a pause between half of `FIRST_PAUSE` and the longest, by the jitter."""
     least = FIRST_PAUSE / 2
     return least + (longest - least) * jitter
 
@@ -247,27 +263,22 @@ def shorten_share(share: Share) -> Share | None:
     return replace(share, shown=share.shown // 2) if share.shown else None
 
 
-def names_recipient(reason: str) -> bool:
-    """Whether a refusal is about its recipient for certain, by its code (RFC 3463).
-
-    Nobody has such an address.
-    """
+def says_no_such_recipient(reason: str) -> bool:
+    """Whether a refusal says by its code that nobody has the recipient's address (RFC 3463)."""
     return _OF_RECIPIENT.search(reason) is not None
 
 
 def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
     """Whether a mail server's refusal is about this machine or its sender.
 
-    Then it concerns every recipient.
-
-    Servers say so at RCPT, too, since many judge nothing before. If the server has read the mail, a
-    code of its policy may be about what that says.
+    Then it concerns every recipient, even if the reply is to RCPT: many servers judge nothing
+    before. Once the server has read the mail, a code of its policy may be about the mail's text.
     """
-    if names_recipient(text):
+    if says_no_such_recipient(text):
         return False
     said = re.sub(r"(?<!\S)\S+@\S+", "", text)
     if code in _PASSING:
-        return _OF_US_FOR_NOW.match(said) is not None
+        return _OF_US_THOUGH_PASSING.match(said) is not None
     if _OF_US.search(said) is not None:
         return True
     return not has_read and _OF_US_BY_CODE.match(said) is not None
@@ -275,17 +286,19 @@ def refuses_us(code: int, text: str, *, has_read: bool) -> bool:
 
 def leave_out_recipient(said: Said) -> Said:
     """Return a refusal without the words that a server says to one recipient alone."""
-    return said.change_texts(_leave_out_own)
+    return said.change_texts(_drop_own_words)
 
 
-def _leave_out_own(text: str) -> str:
+def _drop_own_words(text: str) -> str:
     return _OF_ONE.sub("", text)
 
 
-def is_of_all(given_up: Iterable[Said], answers: Mapping[str, Said]) -> bool:
-    """Whether mails are given up for a reason of ours.
+def are_refused_alike(given_up: Iterable[Said], answers: Mapping[str, Said]) -> bool:
+    """Whether several mails were refused alike, which tells that the reason is ours.
 
-    All answers to them are alike, and so is another of all `answers`, by address.
+    Args:
+        given_up: the answers to the mails that were given up: they must all be alike.
+        answers: the answers to all mails, by address: at least two must be so.
     """
     alike = {leave_out_recipient(one) for one in given_up}
     if len(alike) != 1:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import lru_cache, partial
 
 from sqlalchemy import Connection
 
@@ -23,9 +24,9 @@ from digest.deliver.rules import (
     NextStep,
     Step,
     Tries,
+    are_refused_alike,
     decide_failure,
     decide_unknown,
-    is_of_all,
     shorten_share,
 )
 from digest.deliver.transports.registry import TRANSPORTS
@@ -39,10 +40,22 @@ from digest.model.errors import (
     StoreError,
     TemplateError,
 )
-from digest.model.messages import Delivery, DeliveryState, IsOurs, Message, Occasion, Receipt
+from digest.model.messages import (
+    Delivery,
+    DeliveryState,
+    Digest,
+    IsOurs,
+    Links,
+    Message,
+    Occasion,
+    Receipt,
+    fill_body,
+)
 from digest.model.said import NOTHING, Said, Saying, advise
+from digest.model.secrets import derive_token
 from digest.people.letters import write_letter
 from digest.plan.links import find_generation, make_links, remember_preferences
+from digest.render.mime import check_address
 from digest.site import Site
 from digest.store import attempts, digests, subscribers
 from digest.store.attempts import UnknownDelivery
@@ -167,33 +180,134 @@ class DeliverReport:
         return sum(self.sent.values())
 
 
-def deliver_one(site: Site, report: DeliverReport, delivery: Delivery, is_ours: IsOurs) -> None:
+class MessageMaker:
+    """Makes the messages of one pass. Several threads use it at once.
+
+    A digest is loaded once. Its mails differ only in what is a reader's own: the line `To`, the key
+    of the delivery, the tokens of two links. Of the first mail the others are made, with marks in
+    place of these. The second is rendered, too: unless it is the same, each of them is.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._load = lru_cache(8)(self._load_anew)  # those of one digest come one after the other
+        with site.store.read() as conn:
+            self._links = make_links(conn, site.config)
+        self._marks = [
+            derive_token(self._links.secret, "mark", what)
+            for what in ("to", "key", "unsubscribe", "preferences")
+        ]
+
+    def make(self, delivery: Delivery, *, anew: bool) -> Message:
+        """Return the bytes of the first attempt, or make them."""
+        site = self._site
+        if delivery.attempts and not anew:
+            with site.store.read() as conn:
+                stored = attempts.load_message(conn, delivery.id)
+            if stored is not None:
+                return stored
+        digest, forms = self._load(delivery.digest_id)
+        # A mail is dated by its planning, so that every rendering is alike.
+        identity = site.renderer.identify(site.config.mail, digest.planned_at)
+        to = delivery.destination
+        with site.store.read() as conn:
+            if digest.occasion is Occasion.LETTER:
+                return write_letter(conn, site, digest, delivery, identity)
+            generation = find_generation(conn, self._links, to)
+        if generation:  # its digest remembered the first link alone
+            with site.store.begin() as conn:
+                remember_preferences(conn, self._links, to, at=site.clock.now())
+        links = self._links.links(to, digest, generation)
+        if to.is_site and site.config.hides_queries:
+            digest = digest.hide_queries()
+        render = partial(site.renderer.render, digest, delivery, links, identity)
+        if to.traits.medium is Medium.MAIL:
+            return self._share(delivery, links, forms, render)
+        return render()
+
+    def _share(
+        self,
+        delivery: Delivery,
+        links: Links,
+        forms: dict[str, Message],
+        render: Callable[[], Message],
+    ) -> Message:
+        """Make a mail of the first one of its form.
+
+        `forms` holds that, with marks, by whom readers ask to be taken off. Once a second one was
+        rendered and found to be the same, its body is `shared`.
+        """
+        to = f"\r\nTo: {check_address(delivery.destination.address)}\r\n"
+        own = [to, delivery.idempotency_key]
+        own += [one.rpartition("/")[2] for one in (links.unsubscribe, links.preferences) if one]
+        if links.ask not in forms:
+            first = render()
+            marks = dict(zip(own, self._marks, strict=False))
+            forms[links.ask] = replace(first, body=fill_body(first.body, marks))
+            return first
+        form = forms[links.ask]
+        values = dict(zip(self._marks, own, strict=False))
+        message = replace(
+            form,
+            body=fill_body(form.body, values),
+            idempotency_key=delivery.idempotency_key,
+            shared=form.body,
+            own=values,
+        )
+        if not form.shared:
+            alone = render()
+            if message != alone or self._site.renderer.templates.personal_uses:
+                return alone
+            forms[links.ask] = replace(form, shared=form.body)
+        return message
+
+    def _load_anew(self, digest_id: int) -> tuple[Digest, dict[str, Message]]:
+        with self._site.store.read() as conn:
+            return digests.load(conn, digest_id), {}
+
+
+def deliver_one(
+    site: Site, maker: MessageMaker, report: DeliverReport, delivery: Delivery, is_ours: IsOurs
+) -> None:
     """Send a delivery that was claimed, and mark what came of it.
 
     A fault of ours is marked, too, and logged. On a `StoreError`, if the other side was asked
     nothing, the claim lapses. If it answered, the process had to stop before the database was back:
     the answer is lost, and what became of the delivery is found out later.
     """
-    begun = begin_one(site, report, delivery)
+    begun = begin_one(site, maker, report, delivery)
     if begun is not None:
         send_begun(site, report, *begun, is_ours)
 
 
 def begin_one(
-    site: Site, report: DeliverReport, delivery: Delivery
+    site: Site, maker: MessageMaker, report: DeliverReport, delivery: Delivery
 ) -> tuple[Delivery, Message] | None:
-    """Store the intent to send a delivery that was claimed.
+    """Store the intent to send a delivery that was claimed, with the bytes.
 
     None if nothing may be sent, which is marked.
     """
     try:
         address = site.transport(delivery.destination.kind).resolve(delivery.destination)
-        return _begin(site, report, delivery, address)
+        is_news = address not in {"", delivery.remote_address, delivery.destination.address}
+        # Bytes for a place that has another address by now name the one before. Nothing of it
+        # arrived there: what may have is searched for before it is claimed again.
+        is_moved = address not in {"", delivery.remote_address}
+        begun = replace(delivery, remote_address=address or delivery.remote_address)
+        message = maker.make(begun, anew=is_moved)
+        now = site.clock.now()  # before the database is held: a test's clock takes its time
+        with site.store.begin() as conn:
+            if is_news:
+                subscribers.remember_address(conn, begun.destination, address)
+            state = attempts.begin(conn, begun, message, now)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - it concerns this delivery alone: others go on
         _mark_failure(site, report, delivery, _decide_failure(delivery, error, is_begun=False))
         return None
+    if state is DeliveryState.SUPPRESSED:
+        report.note_suppressed()
+    return (begun, message) if state is DeliveryState.SENDING else None
 
 
 def send_begun(
@@ -217,32 +331,12 @@ def restore_messages(site: Site) -> None:
         bare = attempts.load_bare(conn)
     for delivery in bare:
         try:
-            message = _render(site, delivery, anew=True)
+            message = MessageMaker(site).make(delivery, anew=True)
         except DigestError as error:  # it stays in doubt, and is shown so; the others go on
             _log.error("delivery %d can't be made again: %s", delivery.id, error.message)
             continue
         with site.store.begin() as conn:
             attempts.keep_message(conn, delivery.id, message)
-
-
-def _begin(
-    site: Site, report: DeliverReport, delivery: Delivery, address: str
-) -> tuple[Delivery, Message] | None:
-    """Store the intent to send, with the bytes; return None if nothing may be sent."""
-    is_news = address not in {"", delivery.remote_address, delivery.destination.address}
-    # Bytes for a place that has another address by now name the one before. Nothing of it arrived
-    # there: what may have is searched for before it is claimed again.
-    is_moved = address not in {"", delivery.remote_address}
-    delivery = replace(delivery, remote_address=address or delivery.remote_address)
-    message = _render(site, delivery, anew=is_moved)
-    now = site.clock.now()  # before the database is held: a test's clock takes its time
-    with site.store.begin() as conn:
-        if is_news:
-            subscribers.remember_address(conn, delivery.destination, address)
-        state = attempts.begin(conn, delivery, message, now)
-    if state is DeliveryState.SUPPRESSED:
-        report.note_suppressed()
-    return (delivery, message) if state is DeliveryState.SENDING else None
 
 
 def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> DeliveryError:
@@ -271,34 +365,11 @@ def _decide_failure(delivery: Delivery, error: Exception, *, is_begun: bool) -> 
     )
 
 
-def _render(site: Site, delivery: Delivery, *, anew: bool) -> Message:
-    """Return the bytes of the first attempt, or make them."""
-    with site.store.read() as conn:
-        if delivery.attempts and not anew:
-            stored = attempts.load_message(conn, delivery.id)
-            if stored is not None:
-                return stored
-        digest = digests.load(conn, delivery.digest_id)
-        # A mail is dated by its planning, so that every rendering is alike.
-        identity = site.renderer.identify(site.config.mail, digest.planned_at)
-        if digest.occasion is Occasion.LETTER:
-            return write_letter(conn, site, digest, delivery, identity)
-        maker = make_links(conn, site.config)
-        to = delivery.destination
-        generation = find_generation(conn, maker, to)
-    if generation:  # its digest remembered the first link alone
-        with site.store.begin() as conn:
-            remember_preferences(conn, maker, to, at=site.clock.now())
-    links = maker.links(to, digest, generation)
-    if to.is_site and site.config.hides_queries:
-        digest = digest.hide_queries()
-    return site.renderer.render(digest, delivery, links, identity)
-
-
 def _mark_sent(site: Site, delivery: Delivery, receipt: Receipt) -> None:
     def mark() -> None:
         now = site.clock.now()
-        with site.store.begin() as conn:
+        # A power cut in the next moments leaves it in doubt, as one in the last moments did.
+        with site.store.begin(is_lasting=False) as conn:
             is_marked = attempts.mark_sent(conn, delivery, receipt, now)
             if delivery.destination.traits.is_paced:
                 subscribers.block_destination(conn, delivery.destination, now + SLACK_SPACING)
@@ -419,7 +490,7 @@ def hold_alike_refusals(site: Site, report: DeliverReport) -> None:
     refused = {one.delivery for one in answered if one.step is Step.GIVE_UP}
     reasons = [one.reason for one in answered if one.step is Step.GIVE_UP]
     answers = {str(one.destination): one.reason for one in answered}
-    if report.mails or not is_of_all(reasons, answers):
+    if report.mails or not are_refused_alike(reasons, answers):
         return
     now = site.clock.now()
     with site.store.begin() as conn:

@@ -19,14 +19,14 @@ from digest.inspect.alarms import (
 from digest.inspect.coverage import AnnouncementLine, load_announcements
 from digest.model.announcements import announcement_moment
 from digest.model.clock import write_with_zone
-from digest.model.said import Said
+from digest.model.said import NOTHING, Said
 from digest.people.signups import is_refusing
 from digest.store import alarms, queries, runs, workers
 from digest.store.alarms import Alarm
 
 
 def load_alarms(
-    conn: Connection, config: Config, now: datetime, *, planning: str = ""
+    conn: Connection, config: Config, now: datetime, *, planning: Said = NOTHING
 ) -> tuple[Alarm, ...]:
     """Return what is amiss at a moment (UTC).
 
@@ -35,7 +35,7 @@ def load_alarms(
     digests = alarms.load_overdue_digests(conn, now - DIGEST_LIMIT)
     if digests:
         reason = planning or workers.load_trouble(conn, "plan")
-        digests = replace(digests, reason=Said.plain(reason))
+        digests = replace(digests, reason=reason)
     found = find_alarms(
         partial(write_with_zone, zone=config.zone, today=now),
         _load_announcement(conn, config.arxiv.source, now),

@@ -99,72 +99,57 @@ def find_alarms(
         yield _describe_failed(failed)
     if held is not None:
         # Without a number: it is sent once, and more may come to need the operator.
-        what = f"a message to {held.named} needs you: {held.reason}"
-        remedy = f"`digest delivery show {held.delivery}` says what to do."
+        what = Said.of(Saying.NEEDS_YOU, held.named, held.reason)
+        remedy = Said.of(Saying.SHOW_STUCK, str(held.delivery))
         yield Alarm(AlarmName.HELD, what, remedy)
     if announcement is not None and announcement.state not in _TAKEN_IN:
         yield _describe_announcement(announcement)
     if is_refusing:
-        what = "more people asked for a mail with a link than are answered in an hour"
-        remedy = "They can ask again later. `digest help people` says more."
-        yield Alarm(AlarmName.SIGNUPS, what, remedy)
+        what = Said.of(Saying.MANY_SIGNUPS)
+        yield Alarm(AlarmName.SIGNUPS, what, Said.of(Saying.ASK_LATER))
 
 
 def _describe_deliveries(deliveries: Overdue, since: str) -> Alarm:
-    if deliveries.number == 1:
-        what = f"a message to {deliveries.named} has been waiting since {since}"
-    else:
-        what = (
-            f"{deliveries.number:,} messages have been waiting for more than an hour,"
-            f" the first since {since}"
-        )
-    remedy = f"`digest delivery show {deliveries.delivery}` says what keeps it."
+    what = Said.of(Saying.MESSAGES_WAIT, f"{deliveries.count:,}", since)
+    if deliveries.count == 1:
+        what = Said.of(Saying.MESSAGE_WAITS, deliveries.named, since)
+    remedy = Said.of(Saying.SHOW_WAITING, str(deliveries.delivery))
     return Alarm(AlarmName.OUTBOX, what, remedy)
 
 
 def _describe_digests(digests: Overdue, since: str) -> Alarm:
-    if digests.number == 1:
-        what = f"the digest of {digests.named} has been due since {since} and is not planned"
-    else:
-        # Without a number: others are due beside these, and are not late yet.
-        what = f"digests are due and not planned, that of {digests.named} since {since}"
+    # Several without a number: others are due beside these, and are not late yet.
+    code = Saying.DIGEST_DUE if digests.count == 1 else Saying.DIGESTS_DUE
+    what = Said.of(code, digests.named, since)
     if not digests.reason:
         return Alarm(AlarmName.DIGEST, what, PLANS)
-    what += f"; planning failed: {digests.reason}"
-    return Alarm(AlarmName.DIGEST, what, "Planning is tried again by itself.")
+    what = Said.of(Saying.PLANNING_FAILED, what, digests.reason)
+    return Alarm(AlarmName.DIGEST, what, Said.of(Saying.PLANNED_AGAIN))
 
 
 def _describe_failed(failed: Overdue) -> Alarm:
-    why = str(failed.reason) or "nobody knows why"
-    if failed.number == 1:
-        what = f"the message to {failed.named} failed: {why}"
-    else:
-        what = (
-            f"{failed.number:,} messages failed in the last two days,"
-            f" the last of them to {failed.named}: {why}"
-        )
-    remedy = f"`digest delivery show {failed.delivery}` says what to do."
+    why = failed.reason or Said.of(Saying.NOBODY_KNOWS)
+    what = Said.of(Saying.MESSAGES_FAILED, f"{failed.count:,}", failed.named, why)
+    if failed.count == 1:
+        what = Said.of(Saying.MESSAGE_FAILED, failed.named, why)
+    remedy = Said.of(Saying.SHOW_STUCK, str(failed.delivery))
     return Alarm(AlarmName.FAILED, what, remedy, failed.due_at)
 
 
 def _describe_announcement(line: AnnouncementLine) -> Alarm:
     announcement = f"the announcement of {line.announcement:%a %-d %b}"
-    what: str | Said
     if line.failure:
         what = Said.of(Saying.NOT_FETCHED, announcement, line.failure)
-        remedy = "It is tried again. There is nothing to do unless this lasts."
+        remedy = Saying.FETCHED_AGAIN
     elif line.state in (AnnouncementState.LATE, AnnouncementState.AWAITED):
-        what = f"{announcement} is not out yet"
-        remedy = (
-            "Checks go on. arXiv may have deferred it"
-            " (https://info.arxiv.org/help/availability.html)."
-        )
+        what = Said.of(Saying.NOT_OUT, announcement)
+        remedy = Saying.MAY_BE_DEFERRED
     else:
         is_unchecked = line.state is AnnouncementState.NOT_CHECKED
-        became = "checked" if is_unchecked else "fetched completely"
-        what = f"{announcement} was not {became}"
-        remedy = "`digest coverage` says what is missing."
-    return Alarm(AlarmName.ANNOUNCEMENT, what, remedy)
+        became = Saying.NOT_CHECKED if is_unchecked else Saying.NOT_COMPLETE
+        what = Said.of(became, announcement)
+        remedy = Saying.SHOW_COVERAGE
+    return Alarm(AlarmName.ANNOUNCEMENT, what, Said.of(remedy))
 
 
 def is_stuck(job: str, seconds: float) -> bool:

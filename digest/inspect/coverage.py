@@ -19,7 +19,10 @@ from digest.store.gaps import GapState
 from digest.store.gate import load_breaker
 
 _LEAD = timedelta(days=5)
-"""Polls of so long before the first announcement shown say how far arXiv had come by then."""
+"""Polls from so long before the first announcement are read, too.
+
+They say how far arXiv had come by then.
+"""
 
 
 def is_checked(conn: Connection, source: str) -> bool:
@@ -30,7 +33,7 @@ def is_checked(conn: Connection, source: str) -> bool:
 def find_next_check(conn: Connection, source: str, clock: Clock, now: datetime) -> datetime:
     """Return from when on the next check is worth a request (UTC).
 
-    It is `now` if a check is due, but never before the pause that errors of arXiv brought is over.
+    It is `now` if a check is due. After errors of arXiv there is a pause, which must be over first.
     """
     paused_for = timedelta(seconds=load_breaker(conn, clock).seconds)
     may_ask_at = now + paused_for
@@ -111,9 +114,9 @@ class AnnouncementLine:
         announcement: the Eastern date.
         new: how many papers are new in the announcement; an estimate from the order of ids if
             several announcements came at once.
-        checks: how many of the checks were complete.
-        failed: how many of them were not.
-        checked_at: when the last of them ended (UTC); None if there was none.
+        checks: how many checks were complete.
+        failed: how many checks were not.
+        checked_at: when the last check ended (UTC); None if there was none.
         failure: why the last poll failed, if the announcement was not checked completely.
     """
 
@@ -153,7 +156,8 @@ def assess_announcements(
         )
         is_later_complete = is_later_complete or line.state is AnnouncementState.COMPLETE
         following = next_announcement(announcement_moment(announcement))
-        if first_at is None or first_at >= announcement_moment(following):
+        is_before = first_at is None or first_at >= announcement_moment(following)
+        if is_before:
             line = replace(line, state=AnnouncementState.BEFORE)
         lines.append(line)
     return lines
@@ -168,13 +172,13 @@ def _assess_announcement(
     *,
     is_later_complete: bool,
 ) -> AnnouncementLine:
-    sent = announcement_moment(announcement)
-    following = announcement_moment(next_announcement(sent))
-    until = min(now, following - timedelta(seconds=1))
+    announced_at = announcement_moment(announcement)
+    following_at = announcement_moment(next_announcement(announced_at))
+    until = min(now, following_at - timedelta(seconds=1))
     earlier = [poll for poll in polls if poll.finished_at <= until]
     earlier_gap_checks = [check for check in gap_checks if check.finished_at <= until]
     coverage = assess_coverage(earlier, until, checks=earlier_gap_checks, new=new)
-    made = [poll for poll in earlier if sent <= poll.started_at]
+    polls_since = [poll for poll in earlier if poll.started_at >= announced_at]
     if coverage.is_complete:
         state = AnnouncementState.COMPLETE
     elif is_later_complete and coverage.is_awaited and not new:
@@ -185,20 +189,21 @@ def _assess_announcement(
         state = AnnouncementState.LATE
     elif coverage.is_awaited:
         state = AnnouncementState.AWAITED
-    elif made:
+    elif polls_since:
         state = AnnouncementState.INCOMPLETE
     else:
         state = AnnouncementState.NOT_CHECKED
-    complete_checks = [poll for poll in made if poll.is_complete]
+    complete = [poll for poll in polls_since if poll.is_complete]
+    checked_at = max((poll.finished_at for poll in polls_since), default=None)
+    # The last poll may be from before the announcement: then its failure says why none came since.
     last = max(earlier, key=lambda poll: poll.finished_at, default=None)
-    last_made_at = max((poll.finished_at for poll in made), default=None)
-    has_failed = state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
+    needs_reason = state in (AnnouncementState.INCOMPLETE, AnnouncementState.NOT_CHECKED)
     return AnnouncementLine(
         announcement=announcement,
         state=state,
         new=new,
-        checks=len(complete_checks),
-        failed=len(made) - len(complete_checks),
-        checked_at=last_made_at,
-        failure=last.failure if last and has_failed else NOTHING,
+        checks=len(complete),
+        failed=len(polls_since) - len(complete),
+        checked_at=checked_at,
+        failure=last.failure if last and needs_reason else NOTHING,
     )

@@ -25,8 +25,9 @@ from sqlalchemy import Connection
 from digest.arxiv.client import ArxivClient
 from digest.branch.step import opened_branch
 from digest.config import Config
-from digest.config.addresses import split_bind
+from digest.config.addresses import REACHED, split_bind
 from digest.config.providers import Provider, find_provider
+from digest.config.settings import SETTINGS
 from digest.config.values import suggest
 from digest.deliver.transports.registry import TRANSPORTS
 from digest.deliver.transports.slack import SlackClient, SlackTransport
@@ -311,7 +312,15 @@ def check_own_templates(config: Config) -> Iterator[Finding]:
         if not todo:
             todo = "`digest templates list` shows the names that count."
         yield Finding(Verdict.WARNING, "templates", f"nothing uses your {name}", todo)
-    if not (problems or unused):
+    for place in templates.personal_uses:
+        yield Finding(
+            Verdict.WARNING,
+            "templates",
+            f"{place} does more with a reader's own address than print it: each mail is rendered"
+            " by itself",
+            "Just print such an address, or ask with `if` whether it is there: that is faster.",
+        )
+    if not (problems or unused or templates.personal_uses):
         number_own = sum(entry.is_own for entry in list_templates(templates))
         yield Finding(Verdict.OK, "templates", f"all can be used, {number_own} of them your own")
 
@@ -456,7 +465,7 @@ def _check_only_record(check: str, found: Sequence[str], proposed: str) -> Findi
 
 
 def name_channels(config: Config) -> dict[Destination, str]:
-    """Return each Slack channel that is written to, with the subscription that writes there.
+    """Return each channel of others that is written to, with the subscription that writes there.
 
     If only alarms go there, that is "alarms". So a report can tell channels apart
     without their names.
@@ -471,7 +480,9 @@ def check_slack(config: Config, clock: Clock) -> Iterator[Finding]:
     """Ask Slack about the token, its scopes and each channel; nothing is posted."""
     settings: dict[str, Any] = dict(TRANSPORTS[DestinationKind.SLACK].configure(config, clock))
     transport = SlackTransport(**settings, timeout=_PATIENCE)
-    return inspect_slack(name_channels(config), transport, config.slack.token)
+    named = name_channels(config)
+    channels = {place: named[place] for place in named if place.kind is DestinationKind.SLACK}
+    return inspect_slack(channels, transport, config.slack.token)
 
 
 def inspect_slack(
@@ -578,8 +589,9 @@ def compare_clocks(here: datetime, there: datetime) -> Finding:
 
 def check_proxy(config: Config) -> Iterator[Finding]:
     """Name each proxy that requests go through."""
-    urls = (config.arxiv.api_url, config.arxiv.oai_url, config.slack.url)
-    proxies = dict.fromkeys(config.choose_proxy(url) for url in urls)
+    urls = [setting.find(config) for setting in SETTINGS if setting.read in REACHED]
+    # Mail goes through no proxy.
+    proxies = dict.fromkeys(config.choose_proxy(url) for url in urls if url.startswith("http"))
     for proxy in proxies:
         if proxy:
             yield Finding(Verdict.OK, "proxy", f"requests go through {proxy}")
@@ -602,3 +614,35 @@ def check_base_url(config: Config) -> Iterator[Finding]:
     said = f"/livez answers {status}, so something else is there"
     todo = "Check `web.base_url`, and that the server before `digest serve` passes all paths on."
     yield Finding(Verdict.PROBLEM, "base_url", said, todo)
+
+
+class NetworkCheck(NamedTuple):
+    """One check that asks another machine.
+
+    Attributes:
+        name: what findings are shown under.
+        find: what yields the findings.
+        needs: the setting without which nobody is asked, unless a channel needs it; "" for none.
+    """
+
+    name: str
+    find: Callable[[Config, Clock], Iterator[Finding]]
+    needs: str = ""
+
+
+_NETWORK_CHECKS = (
+    NetworkCheck("mail server", check_mail, "mail.from"),
+    NetworkCheck("DNS", lambda config, _: check_domain(config), "mail.from"),
+    NetworkCheck("Slack", check_slack, "slack.token"),
+    NetworkCheck("Zotero", partial(check_libraries, at_zotero=True)),
+    NetworkCheck("base_url", lambda config, _: check_base_url(config), "web.base_url"),
+)
+"""In the order in which they are shown, after arXiv's."""
+
+
+def list_network_checks(config: Config) -> list[NetworkCheck]:
+    """Return the checks of what a configuration uses."""
+    needed = {place.traits.needs for place in name_channels(config)}
+    given = {setting.key for setting in SETTINGS if setting.find(config)}
+    used = {"", *needed, *given}
+    return [check for check in _NETWORK_CHECKS if check.needs in used]

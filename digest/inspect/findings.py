@@ -14,6 +14,8 @@ from enum import StrEnum
 from urllib.parse import quote, quote_plus, urlsplit
 
 from digest.config import Config
+from digest.config.declarations import Secrecy
+from digest.config.settings import SETTINGS
 from digest.config.values import write_signing_key
 from digest.interest.libraries import name_source
 from digest.model.clock import LOOPBACK_HOSTS, monotonic
@@ -192,10 +194,12 @@ def _hide(text: str, private: Mapping[str, str], shapes: Iterable[_Shape]) -> st
 
 def list_secrets(config: Config) -> dict[str, str]:
     """Return what no screen shows at all, each with what is shown in its place."""
-    secrets = [config.slack.token, config.mail.password, config.alarms.ping_url, config.zotero.key]
-    state_key = config.store.state_key
-    if state_key:
-        secrets.append(b64encode(state_key).decode())
+    secrets: list[str] = []
+    for setting in SETTINGS:
+        if setting.secrecy is Secrecy.SECRET:
+            value = setting.find(config)
+            is_key = isinstance(value, bytes)
+            secrets.append(b64encode(value).decode() if is_key else value)
     for webhook in config.webhooks.values():
         secrets.append(webhook.url)
         secrets.append(write_signing_key(webhook.secret))
@@ -244,7 +248,7 @@ def _list_hosts(config: Config) -> dict[str, str]:
 
 
 def _list_addresses(config: Config) -> dict[str, str]:
-    """Return where digests and alarms go: files, mail addresses, and Slack's channels by number."""
+    """Return where digests and alarms go: files, mail addresses, and channels by number."""
     places = list(config.alarms.to)
     for subscription in config.subscriptions:
         places.extend(subscription.destinations)
@@ -259,8 +263,9 @@ def _list_addresses(config: Config) -> dict[str, str]:
 
 
 def is_channel(place: Destination) -> bool:
-    """Whether the address of a destination is a channel of Slack's itself, not a name for one."""
-    return place.traits.medium is Medium.SLACK and not place.traits.is_named
+    """Whether the address of a destination is a channel of others itself, not a name for one."""
+    traits = place.traits
+    return not (traits.is_named or traits.is_personal or traits.is_own)
 
 
 def list_public_log(config: Config) -> dict[str, str]:

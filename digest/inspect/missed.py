@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
@@ -26,7 +26,7 @@ from digest.render.contexts import MissedContext
 from digest.render.papers import PaperView
 from digest.render.text import show_plain
 from digest.site import Progress, Site
-from digest.store import papers
+from digest.store import papers, words
 
 _HELD_BACK = timedelta(days=100)
 """So long before its announcement almost every paper was submitted at the earliest.
@@ -39,15 +39,6 @@ _AT_ONCE: Final = 500
 
 _LEAST_NEAR: Final = 2**40 // 16
 """The cosine below which two papers share a few words by chance; 1 is 2**40."""
-
-
-class AnnouncedPaper(NamedTuple):
-    """A paper that was announced; in order, the nearest to a library comes first."""
-
-    distance: int
-    id: ArxivId
-    key: int
-    paper: Paper
 
 
 def find_missed(
@@ -90,7 +81,7 @@ def find_missed(
     last = latest_announcement(now)
     unasked = [one for one in stored.papers if one.is_unasked]
     known = _list_names(library)
-    unknown = [one for one in nearest if not _is_known(one.paper, known)]
+    unknown = {key: paper for key, paper in nearest.items() if not _is_known(paper, known)}
     views = _view_nearest(unknown, near, interest, days, asked["limit"])
     return MissedContext(
         **asked,
@@ -112,20 +103,24 @@ def _find_nearest(
     days: Mapping[int, date],
     interest: Interest,
     most: int,
-) -> list[AnnouncedPaper]:
-    """Return the papers that are nearest to a library, so many at most, the nearest first."""
+) -> dict[int, Paper]:
+    """Return the papers that are nearest to a library, by their texts' keys, the nearest first.
+
+    They are so many at most.
+    """
     keys = list(days)
-    nearest: list[AnnouncedPaper] = []
+    nearest: list[tuple[int, ArxivId, int]] = []
     for start in range(0, len(keys), _AT_ONCE):
-        some = papers.load_versions(conn, keys[start : start + _AT_ONCE])
-        texts = [_read_text(paper) for paper in some.values()]
+        some = words.load(conn, keys[start : start + _AT_ONCE])
+        texts = Texts(paper.words.list_texts() for paper in some.values())
         measured = interest.measure(texts)
         for nearness, (key, paper) in zip(measured, some.items(), strict=True):
-            nearest.append(AnnouncedPaper(-nearness, paper.id, key, paper))
+            nearest.append((-nearness, paper.id, key))
         nearest = sorted(nearest)[:most]
         done = start + len(some)
         progress.update(f"{done:,} of {len(keys):,} papers")
-    return nearest
+    found = papers.load_versions(conn, [key for _, _, key in nearest])
+    return {key: found[key] for _, _, key in nearest}
 
 
 def _list_names(library: Iterable[LibraryPaper]) -> set[str | ArxivId]:
@@ -146,7 +141,7 @@ def _is_known(paper: Paper, names: set[str | ArxivId]) -> bool:
 
 
 def _view_nearest(
-    papers: Iterable[AnnouncedPaper],
+    papers: Mapping[int, Paper],
     library: Sequence[LibraryPaper],
     interest: Interest,
     days: Mapping[int, date],
@@ -154,17 +149,17 @@ def _view_nearest(
 ) -> list[PaperView]:
     """Return the papers that share more than a few words with one of the library, and which one."""
     views: list[PaperView] = []
-    for one in papers:
+    for key, paper in papers.items():
         if len(views) >= limit:
             break
-        text = _read_text(one.paper)
+        text = _read_text(paper)
         alike = interest.compare(Texts.read([text]))[0]
         if alike.max() < _LEAST_NEAR:
             continue
         near = NearLibrary(show_plain(library[alike.argmax()].title))
-        entry = DigestEntry(Kind.NEW, one.paper, "", (), (), days[one.key], near=near)
-        words = [word for word, _ in interest.explain(text)]
-        views.append(PaperView(entry, len(views) + 1, why_first=", ".join(words)))
+        entry = DigestEntry(Kind.NEW, paper, "", (), (), days[key], near=near)
+        carrying = [word for word, _ in interest.explain(text)]
+        views.append(PaperView(entry, len(views) + 1, why_first=", ".join(carrying)))
     return views
 
 
@@ -178,8 +173,8 @@ def _load_days(conn: Connection, first: date, now: datetime) -> dict[int, date]:
     The days are estimated from the order of ids.
     """
     since = announcement_moment(first) - _HELD_BACK
-    announced = papers.load_announced(conn, first, since, with_held_back=True)
-    submitted_at = {key: paper.published for key, _, paper in announced}
+    announced = papers.list_announced(conn, first, since, with_held_back=True)
+    submitted_at = {text.key: text.published for text in announced}
     announcements = [*announcements_between(since, now)]
     days = estimate_announcements(list(submitted_at.values()), announcements)
     return {key: day for key, day in zip(submitted_at, days, strict=True) if day >= first}

@@ -51,7 +51,7 @@ _BETWEEN = 1.0
 _MOST_DIGESTS = 1_000
 """Digests of a subscription that are looked through for a day: three years of daily ones."""
 
-PAPERS = 50
+_FIRST_DIGEST_PAGE = 50
 _BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 
 
@@ -236,7 +236,8 @@ def try_query(
     It shows so many. What arXiv returns is matched here once more, so that it means what a saved
     query would.
     """
-    page = next(walk_search(client, to_arxiv(query), until=_BEGINNING, size=PAPERS)).page
+    pages = walk_search(client, to_arxiv(query), until=_BEGINNING, size=_FIRST_DIGEST_PAGE)
+    page = next(pages).page
     found = select_meant(query, page.papers)
     now = clock.now()
     candidates = []

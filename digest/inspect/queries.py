@@ -29,6 +29,7 @@ from digest.model.messages import DayCount, DigestEntry
 from digest.model.numbers import count
 from digest.model.papers import Paper
 from digest.model.subscriptions import SavedQuery, Subscription
+from digest.poll.coverage import load_coverage
 from digest.query import (
     AnalysedPaper,
     And,
@@ -46,7 +47,7 @@ from digest.query import (
 from digest.query.canonical import print_condition, print_outline
 from digest.query.tree import Not
 from digest.site import Progress
-from digest.store import Store, digests, papers, queries, subscriptions
+from digest.store import Store, changes, digests, papers, queries, subscriptions, words
 from digest.store.papers import StoredSpan
 from digest.store.queries import StoredQuery
 
@@ -61,7 +62,7 @@ _ANNOUNCEMENTS_A_WEEK = 5
 _PAGE = 500
 """Papers asked for at once."""
 
-_AT_ONCE = 1_000
+_AT_ONCE = 4_000
 """Stored papers in memory at once."""
 
 
@@ -290,12 +291,15 @@ def find_stored(
             return None
         progress.begin("read", "what is stored")
         begin, end = _limit(span, time.max)
-        coming = papers.load_submitted(conn, begin, end)
-        found: list[Paper] = []
-        while some := list(islice(coming, _AT_ONCE)):
-            found += select_meant(query, some)
+        coming = words.walk(conn, papers.list_submitted(conn, begin, end))
+        meant: list[int] = []
+        while some := dict(islice(coming, _AT_ONCE)):
+            (numbers,) = PaperIndex(some.values()).find([query])
+            keys = list(some)
+            meant += [keys[number] for number in numbers]
+        found = papers.load_versions(conn, meant)
     progress.end("read", f"{len(found):,} papers found")
-    return Found(span, _sort(found), reach.until)
+    return Found(span, _sort(found.values()), reach.until)
 
 
 def _limit_to_stored(reach: StoredSpan, now: datetime, days: int) -> DaySpan:
@@ -346,7 +350,10 @@ def select_meant(query: Query | Or, papers: Sequence[Paper]) -> list[Paper]:
 class QueryReading:
     """How a query is read, and the last papers it brought.
 
-    `volume` is None if the last days are not stored.
+    Attributes:
+        volume: None if it is not known.
+        span: the days of which stored papers were counted; None if matches were.
+        saved_at: since when matches were counted; None for 30 days, or if papers were counted.
     """
 
     here: Here
@@ -360,22 +367,17 @@ class QueryReading:
     subscriptions: tuple[str, ...]
     volume: str | None = None
     span: DaySpan | None = None
+    saved_at: datetime | None = None
     checked_at: datetime | None = None
     papers: tuple[DigestEntry, ...] = ()
 
 
 def read_query(
-    name: str,
-    query: Query,
-    subscriptions: Iterable[Subscription],
-    found: Found | None,
-    here: Here,
-    *,
-    limit: int,
+    name: str, query: Query, subscriptions: Iterable[Subscription], here: Here
 ) -> QueryReading:
-    """Say how a query is read, and what it brought of what is stored."""
+    """Say how a query is read, and who follows it."""
     followers = [one.name for one in subscriptions if name in one.queries]
-    reading = QueryReading(
+    return QueryReading(
         here=here,
         name=name,
         query=query.text,
@@ -386,20 +388,49 @@ def read_query(
         notes=query.notes,
         subscriptions=tuple(followers),
     )
-    if found is None:
-        return reading
-    entries = []
-    for paper in found.papers[:limit]:
-        reasons = find_reasons(query, paper)
-        entry = DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
-        entries.append(entry)
+
+
+def add_found(reading: QueryReading, query: Query, found: Found, limit: int) -> QueryReading:
+    """Add what a query brought of what is stored."""
     return replace(
         reading,
         volume=describe_volume(found.span, found.papers),
         span=found.span,
         checked_at=found.checked_at,
-        papers=tuple(entries),
+        papers=tuple(_show_paper(query, paper) for paper in found.papers[:limit]),
     )
+
+
+def add_matches(
+    conn: Connection, source: str, reading: QueryReading, query: Query, limit: int
+) -> QueryReading | None:
+    """Add what a saved query matched; None if it is not stored, or means something else there.
+
+    Of one that was saved lately the sample of its first digest is shown, too, and not counted.
+    """
+    now = reading.here.now
+    since = now - MATCH_SPAN
+    stored = {one.name: one for one in queries.load(conn)}.get(reading.name)
+    if stored is None or stored.canonical != query.canonical:
+        return None
+    matched = queries.load_matched(conn, stored.name, since)
+    is_new = stored.created_at > since
+    sample = queries.load_sample(conn, stored.id) if is_new else ()
+    last = changes.load_last_announced(conn, {*matched, *sample}, limit + len(sample))
+    found = {change.paper_key: change.paper for change in reversed(last)}
+    meant = select_meant(query, [*found.values()])
+    return replace(
+        reading,
+        volume=describe_matches(queries.count_days(matched), stored.created_at, now),
+        saved_at=stored.created_at if is_new else None,
+        checked_at=load_coverage(conn, source, now).checked_at,
+        papers=tuple(_show_paper(query, paper) for paper in _sort(meant)[:limit]),
+    )
+
+
+def _show_paper(query: Query, paper: Paper) -> DigestEntry:
+    reasons = find_reasons(query, paper)
+    return DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

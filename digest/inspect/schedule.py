@@ -6,7 +6,7 @@ import re
 
 from digest.config import Config
 from digest.model.cadences import Cadence, CadenceKind
-from digest.plan.slots import plan_starts, plan_starts_in_utc
+from digest.plan.slots import Starts, plan_starts, plan_starts_in_utc
 
 WORKFLOW = ".github/workflows/digest.yml"
 
@@ -22,10 +22,11 @@ _STARTS = re.compile(
 """A start, as a workflow's `schedule:` writes it; without a zone it is in UTC."""
 
 
-def plan_schedule(
-    config: Config, year: int
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    """Return when a workflow must start; and the same in UTC, () if that is the same."""
+def plan_schedule(config: Config, year: int) -> tuple[Starts, Starts]:
+    """Return when a workflow must start: by the zones of the cadences, and in UTC.
+
+    The second is () if both are the same.
+    """
     cadences = [one.cadence for one in config.subscriptions if one.has_digests]
     if not cadences:
         cadences = [Cadence(CadenceKind.ANNOUNCEMENT)]
@@ -36,10 +37,10 @@ def plan_schedule(
     return schedule, in_utc
 
 
-def find_other_schedule(config: Config, year: int) -> str:
-    """Return what to write into the workflow beside digest.toml.
+def find_schedule_mistake(config: Config, year: int) -> str:
+    """Say what is wrong with the schedule of the workflow beside digest.toml, and what to write.
 
-    It is "" unless that starts at other times than `when` needs.
+    It is "" if nothing is wrong, or if there is no workflow.
     """
     file = config.folder / WORKFLOW
     if not file.exists():
@@ -47,9 +48,9 @@ def find_other_schedule(config: Config, year: int) -> str:
     text = file.read_text(encoding="utf-8", errors="replace")
     found = {(cron, zone or "UTC") for cron, zone in _STARTS.findall(text)}
     schedule, in_utc = plan_schedule(config, year)
-    has_schedule = found.issuperset(schedule)
-    has_schedule_in_utc = in_utc != () and found.issuperset(in_utc)
-    if has_schedule or has_schedule_in_utc:
+    is_by_zone = found.issuperset(schedule)
+    is_by_utc = in_utc != () and found.issuperset(in_utc)
+    if is_by_zone or is_by_utc:
         return ""
     why = "has no schedule that can be read"
     if found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
@@ -16,12 +16,15 @@ from digest.match.rules import find_unreadable
 from digest.model.cadences import CadenceKind
 from digest.model.clock import Clock
 from digest.model.destinations import Destination
-from digest.model.subscriptions import DueSubscription
-from digest.people.tables import load_own_name, load_people
+from digest.model.numbers import count
+from digest.model.subscriptions import DueSubscription, SubscriptionState
+from digest.people.tables import load_own_subscription_name, load_people
 from digest.store import digests, overview, subscribers, subscriptions
 from digest.store.digests import DigestSummary
 from digest.store.overview import SubscriptionLine
 from digest.store.subscribers import DestinationStatus
+
+NONE_YET = "No subscriptions yet. `digest add` makes one, then `digest run`."
 
 FIRST_DIGEST_NEXT = "first digest with the next run"
 """What is said in place of a turn if the next run sends a first digest."""
@@ -74,6 +77,34 @@ def load_lines(
         )
         lines.append(_postpone_to_check(status, next_poll_at, now))
     return lines
+
+
+def describe_next_digest(
+    here: Here, line: SubscriptionStatus, *, write: Callable[[datetime], str] | None = None
+) -> str:
+    """Say when a subscription's next digest comes, or why none does, and what waits for it."""
+    waits = f", {count(line.waiting, 'paper')}" if line.waiting else ""
+    if line.state is SubscriptionState.ENDED:
+        return "never: it has ended, since digest.toml no longer names it"
+    if not line.is_active(here.now):
+        return f"paused{here.write_until(line.paused_until)}{waits}"
+    places = line.settings.destinations
+    if not places:
+        return "–"
+    if all(place.is_pulled for place in places):
+        return "read when fetched"
+    due_at = line.next_due_at
+    if line.is_greeted:
+        comes = FIRST_DIGEST_NEXT
+    elif due_at is not None and due_at <= here.now:
+        comes = "due, with the next run"
+    else:
+        write = write or here.write
+        comes = write(due_at) if due_at else "as papers come"
+        if line.awaits_check:
+            check = "with the next complete check"
+            comes = f"{comes}, or {check}" if line.waiting else check
+    return f"{comes}{waits}"
 
 
 def _postpone_to_check(
@@ -175,7 +206,7 @@ def _list_people(
             state = "paused"
         else:
             state = "subscribed"
-        own_due = dues.get(load_own_name(conn, person))
+        own_due = dues.get(load_own_subscription_name(conn, person))
         yield PersonStatus(
             address=person.address,
             since=person.since,

@@ -5,16 +5,16 @@ It asks the store alone.
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import re
 import sys
 import threading
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -56,7 +56,7 @@ from digest.render.contexts import BarView, DifferenceView, ProblemView, TrialVi
 from digest.render.papers import PaperView
 from digest.render.text import open_sentence, show_plain
 from digest.site import Site
-from digest.store import changes, papers
+from digest.store import changes, papers, words
 from digest.store.papers import MATCHED, StoredSpan
 
 _log = logging.getLogger("digest.trial")
@@ -67,17 +67,17 @@ DAYS = 30
 SHOWN = 10
 """How many papers it shows as today's digest."""
 
-MEANWHILE = 4_000
-"""Papers that go on answering while they are read anew.
-
-More are let go first: twice as many take much memory.
-"""
-
 BROAD = 40.0
 """Papers an announcement above which nobody reads them all."""
 
 RARE = 0.2
 """Papers an announcement below which there is less than one a week."""
+
+_AT_ONCE = 1_500
+"""Texts that are read together."""
+
+_FEW_ON_SHELF = 500
+"""Of a shelf on which fewer are needed, these are read anew, together with new ones."""
 
 _VARIANTS = 2
 """Closer or wider forms that are shown of a query."""
@@ -106,10 +106,9 @@ _HELD_BACK = timedelta(days=4)
 _WORDS = frozenset((Prefix.ALL, Prefix.TITLE, Prefix.ABSTRACT))
 _OPERATORS = frozenset(("AND", "OR", "NOT", "ANDNOT"))
 _TERM = re.compile(r'[^\s()"]*"[^"]*"?|[^\s()]+|[()]')
-_IN_HINT = re.compile(
-    r"(?:Write (?:for example )?|Did you mean )"
-    r"((?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]{0,500}|\S{1,80}\*)(?:\.\Z|\? )"
-)
+_FORM = re.compile(r"(?!submittedDate)(?:(?:NOT )?[A-Za-z]+:|\()[^;?,]{0,500}|\S{1,80}\*")
+"""What is put in the place of a term: with a prefix, in parentheses, or the beginning of a word."""
+
 _BUILDING = f"The papers of the last {DAYS} days are being read. Look again in a moment."
 _EMPTY = (
     "No papers are stored here yet. Look again tomorrow, and see what a query would have brought."
@@ -175,17 +174,16 @@ def _list_repairs(error: QueryError) -> Iterator[str]:
 
 
 def _follow_hint(error: QueryError) -> str | None:
-    """Return a text as the hint of its error would write it; None if the hint names no form."""
-    hinted = _IN_HINT.search(error.hint)
-    if hinted is None:
+    """Return a text with the form that its error names; None if it names none for this place."""
+    instead = error.form
+    if not _FORM.fullmatch(instead):
         return None
     text = error.text
     fault = _find_fault(error)
-    instead = hinted[1]
     if instead.endswith(":"):
         _, _, value = text[fault.place : fault.end].partition(":")
         instead += value
-    _, _, quoted = hinted[1].partition('"')
+    _, _, quoted = error.form.partition('"')
     name = quoted.rstrip('"')
     end = fault.end
     if name and text.startswith(name, fault.place):
@@ -311,39 +309,61 @@ class Kept(NamedTuple):
     before: int = -1
 
 
+class Shelf(NamedTuple):
+    """Texts that were read together: their keys, an index of them, and their numbers as papers.
+
+    A text that is no longer needed has a number beyond all others.
+    """
+
+    keys: Sequence[int]
+    papers: PaperIndex
+    numbers: Sequence[int]
+
+
 @dataclass(frozen=True, slots=True)
 class PaperSnapshot:
     """The papers of the last days as they were stored up to a change.
 
-    They begin with the first day that is complete. The words of `kept` papers are in `papers`, and
-    after them those of cross-listed ones as they were before.
+    They begin with the first day that is complete. The words of `kept` papers are on the `shelves`
+    under their numbers, and after them those of cross-listed ones as they were before.
     """
 
     mark: int
     since: date
     kept: Sequence[Kept]
-    papers: PaperIndex
+    shelves: Sequence[Shelf]
 
-    def match(self, trees: Iterable[Node], first: date) -> list[list[int]]:
+    def find(self, trees: Sequence[Node]) -> Iterator[list[int]]:
+        """Yield the numbers of the texts that each query means, in growing order."""
+        answers = [shelf.papers.find(trees) for shelf in self.shelves]
+        for _ in trees:
+            found: list[int] = []
+            for shelf, answer in zip(self.shelves, answers, strict=True):
+                found += map(shelf.numbers.__getitem__, next(answer))
+            yield sorted(found)
+
+    def list_words(self, condition: Condition) -> list[str]:
+        """Return in order the words of titles and abstracts that one word finds by its stem."""
+        words = (shelf.papers.list_words(condition) for shelf in self.shelves)
+        return sorted(set().union(*words))
+
+    def match(self, trees: Sequence[Node], first: date) -> list[list[int]]:
         """Return the numbers of the papers since a day that each query means.
 
         What it had meant before a cross-list is left out.
         """
-        matched = []
-        for found in self.papers.find(trees):
-            numbers = set(found)
-            matched.append(self._select(numbers, first))
-        return matched
+        return [self._select(found, first) for found in self.find(trees)]
 
-    def _select(self, found: Collection[int], first: date) -> list[int]:
+    def _select(self, found: Sequence[int], first: date) -> list[int]:
         kept = self.kept
         size = len(kept)
+        every = set(found)
         selected = []
-        for number in sorted(found):
+        for number in found:
             if number >= size:
-                break  # papers as they were before they were cross-listed
+                break  # papers as they were before they were cross-listed, or are not needed
             one = kept[number]
-            if one.day >= first and one.before not in found:
+            if one.day >= first and one.before not in every:
                 selected.append(number)
         return selected
 
@@ -354,37 +374,58 @@ class PaperSnapshot:
         return [(one, texts[one.key]) for one in kept if one.key in texts]
 
 
-def read_snapshot(conn: Connection, reach: StoredSpan, now: datetime) -> PaperSnapshot:
-    """Read the papers of the last days, which takes some seconds."""
+def read_snapshot(
+    conn: Connection, reach: StoredSpan, now: datetime, shelves: Iterable[Shelf] = ()
+) -> PaperSnapshot:
+    """Read the papers of the last days, which takes some seconds.
+
+    Of what is on `shelves` nothing is read again: no text is ever overwritten.
+    """
     mark = papers.load_mark(conn, MATCHED)
     first = list_days(now)[0]
-    last = latest_announcement(now)
+    kept, before = _list_kept(conn, first, latest_announcement(now))
+    keys = [*(one.key for one in kept), *before]
+    number_of = {key: number for number, key in enumerate(keys)}
+    filled = tuple(_read_shelves(conn, number_of, shelves))
+    return PaperSnapshot(mark, max(reach.since, first), kept, filled)
+
+
+def _list_kept(conn: Connection, first: date, last: date) -> tuple[list[Kept], list[int]]:
+    """Return the papers since a day, and the keys of cross-listed ones as they were before."""
     begin = announcement_moment(first)
-    kept: list[Kept] = []
+    kept = []
+    ids = set()
+    for text in papers.list_announced(conn, first, begin - _HELD_BACK):
+        ids.add(text.paper_key)
+        announced = text.announcement or earliest_announcement(text.published)
+        category, _, _ = text.categories.partition(" ")
+        kept.append(Kept(text.key, min(announced, last), sys.intern(category)))
+    latest = {change.paper_key: change for change in changes.load_cross_lists(conn, begin)}
+    old = [one for one in latest.values() if one.previous and one.paper_key not in ids]
+    for number, change in enumerate(old, len(kept) + len(old)):
+        kept.append(_keep_cross_list(change, number))
+    return kept, [change.previous_key for change in old]
 
-    def read() -> Iterator[Paper]:
-        ids = set()
-        for key, announcement, paper in papers.load_announced(conn, first, begin - _HELD_BACK):
-            ids.add(paper.id)
-            announced = announcement or earliest_announcement(paper.published)
-            category = sys.intern(paper.primary_category)
-            kept.append(Kept(key, min(announced, last), category))
-            yield paper
-        cross_lists = {change.paper.id: change for change in changes.load_cross_lists(conn, begin)}
-        old = [
-            change
-            for change in cross_lists.values()
-            if change.previous and change.paper.id not in ids
-        ]
-        before = len(kept) + len(old)
-        for number, change in enumerate(old, before):
-            kept.append(_keep_cross_list(change, number))
-            yield change.paper
-        for change in old:
-            yield change.previous or change.paper
 
-    index = PaperIndex(read())
-    return PaperSnapshot(mark, max(reach.since, first), kept, index)
+def _read_shelves(
+    conn: Connection, number_of: Mapping[int, int], shelves: Iterable[Shelf]
+) -> Iterator[Shelf]:
+    """Yield the shelves on which enough is needed, and read what is on none of them."""
+    missing = dict(number_of)
+    for shelf in shelves:
+        needed = number_of.keys() & shelf.keys
+        if len(needed) < _FEW_ON_SHELF:
+            continue
+        for key in needed:
+            del missing[key]
+        numbers = [number_of.get(key, len(number_of)) for key in shelf.keys]
+        yield shelf._replace(numbers=array("l", numbers))
+    to_read = iter(missing)
+    while some := list(islice(to_read, _AT_ONCE)):
+        texts = words.load(conn, some)
+        keys = array("q", texts)
+        index = PaperIndex(texts.values())
+        yield Shelf(keys, index, array("l", map(number_of.__getitem__, keys)))
 
 
 def _keep_cross_list(change: StoredChange, before: int) -> Kept:
@@ -417,6 +458,11 @@ class QueryTrials:
         self._snapshot: PaperSnapshot | None = None
         self._reader: threading.Thread | None = None
         self._starting = threading.Lock()
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether papers are being read, which takes the processor from who asks meanwhile."""
+        return self._reader is not None and self._reader.is_alive()
 
     def try_text(self, text: str) -> TrialView:
         """Say what a query means, what it would have brought and what comes near it.
@@ -483,7 +529,7 @@ class QueryTrials:
 
     def _start_reader(self, reach: StoredSpan) -> None:
         with self._starting:
-            if self._reader is not None and self._reader.is_alive():
+            if self.is_reading:
                 return
             self._reader = threading.Thread(
                 target=self._read, args=(reach,), name="trial", daemon=True
@@ -491,13 +537,12 @@ class QueryTrials:
             self._reader.start()
 
     def _read(self, reach: StoredSpan) -> None:
-        if self._snapshot is not None and len(self._snapshot.kept) > MEANWHILE:
-            self._snapshot = None
-            with suppress(AttributeError):  # glibc gives free memory back only when asked
-                ctypes.CDLL(None).malloc_trim(0)
+        snapshot = self._snapshot
+        shelves = snapshot.shelves if snapshot else ()
         try:
             with self._site.store.read() as conn:
-                self._snapshot = read_snapshot(conn, reach, self._site.clock.now())
+                now = self._site.clock.now()
+                self._snapshot = read_snapshot(conn, reach, now, shelves)
         except DigestError:  # who needs it next begins again
             _log.exception("the papers of the last days could not be read")
 
@@ -523,7 +568,7 @@ def view_trial(
     notes = [*trial.notes]
     if len(found) > BROAD * len(counted):
         notes.append(_TOO_BROAD)
-    notes.extend(note_other_words(query.tree, snapshot.papers, found))
+    notes.extend(note_other_words(query.tree, snapshot, found))
 
     newest = max((one.day for one in kept), default=last_day)
     today = [number for number in found if kept[number].day == newest]

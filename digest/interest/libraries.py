@@ -23,7 +23,7 @@ from digest.arxiv.client import IDS_LIMIT, ArxivClient
 from digest.arxiv.pages import fetch_papers
 from digest.config import Config
 from digest.interest.child import FILE_SECONDS, load_file, read_apart
-from digest.interest.step import FEW, YARDSTICK, fold_title, load_weights
+from digest.interest.step import FULL_DAY, STAND_INS, fold_title, load_weights
 from digest.interest.tables import (
     LIKES,
     StoredLibrary,
@@ -35,8 +35,8 @@ from digest.interest.tables import (
     load_libraries,
     load_sources,
     load_states,
-    load_texts,
     load_unasked,
+    load_words,
     save_answers,
     save_counts,
     save_library,
@@ -145,7 +145,7 @@ def store_library(
 def _save(site: Site, source: str, reading: LibraryReading, now: datetime) -> None:
     troubles = reading.troubles
     with site.store.read() as conn:
-        papers = merge_duplicates(complete(conn, reading.papers))
+        papers = merge_duplicates(complete_papers(conn, reading.papers))
     with site.store.begin() as conn:
         save_library(conn, source, papers, at=now, version=reading.version, troubles=troubles)
 
@@ -236,7 +236,7 @@ def describe_trouble(config: Config, library: StoredLibrary, now: datetime) -> s
     return f"{library.trouble}. What was read on {read_on} still counts."
 
 
-def complete(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPaper]:
+def complete_papers(conn: Connection, papers: Sequence[LibraryPaper]) -> list[LibraryPaper]:
     """Return papers of a library with the title, abstract and id under which they are stored."""
     known = find_known(conn, papers)
     completed = []
@@ -334,15 +334,14 @@ def _count_words(site: Site, now: datetime, *, again: bool) -> None:
         is_old = row is not None and now - row.made_at >= _COUNTS_LAST
         if not (row is None or is_old or stored >= 2 * row.papers):
             return
-        texts = load_texts(conn, limit=_COUNTED)
-    if not texts:
-        return
-    from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
+        if not papers.list_newest(conn, limit=1):
+            return
+        from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
 
-    site.progress.begin("match", "how rare words are")
-    counts = Weights().count(texts).to_bytes()
+        site.progress.begin("match", "how rare words are")
+        counted = Weights().count_words(load_words(conn, limit=_COUNTED))
     with site.store.begin() as conn:
-        save_counts(conn, counts, stored, now)
+        save_counts(conn, counted.to_bytes(), stored, now)
     site.progress.end("match", "counted")
 
 
@@ -360,7 +359,7 @@ def read_anew(config: Config, clock: Clock, store: Store | None, source: str) ->
         if reading is None:
             return replace(had, trouble=trouble)
         if conn:
-            kept = load_answers(conn, merge_duplicates(complete(conn, reading.papers)))
+            kept = load_answers(conn, merge_duplicates(complete_papers(conn, reading.papers)))
         else:
             kept = [StoredLibraryPaper(paper) for paper in merge_duplicates(reading.papers)]
         return replace(
@@ -388,9 +387,10 @@ def check_library(
             hint = "`digest run` counts words."
         raise UsageError("a check needs two papers in the library, and stored papers", hint=hint)
     announced = papers.count_announced(conn, date.min, date.max)
-    full_days = [day for day, number in announced.items() if number >= FEW]
+    full_days = [day for day, number in announced.items() if number >= FULL_DAY]
     day = max(full_days, default=None)
-    compared = load_texts(conn, day=day) if day else load_texts(conn, limit=YARDSTICK)
-    least = nearness.find_least(nearness.Interest(weights, texts).measure(compared))
-    others = nearness.measure_each_without(weights, texts)
+    compared = load_words(conn, day=day, limit=None if day else STAND_INS)
+    interest = nearness.Interest(weights, texts)
+    least = nearness.find_least(interest.measure(nearness.Texts(compared)))
+    others = nearness.measure_each_to_others(weights, texts)
     return day, [(paper, near >= least) for paper, near in zip(held, others, strict=True)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice, zip_longest
 from math import log
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -19,7 +20,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from digest.query.index import read_words
+from digest.query.paper_words import read_words
 from digest.query.words import PLACE_HOLDERS, cut_words, read_word, stem
 from digest.tex import parse_words
 from digest.tex.reader import EDGE
@@ -29,43 +30,43 @@ PaperText: TypeAlias = tuple[str, str]
 """Title and abstract, as arXiv has them."""
 
 _Key = TypeVar("_Key", int, Numbers)
-"""The key of a stem, or of each of many."""
+"""The key of one stem, or an array with the keys of many."""
 
 _BUCKETS = 262_139
 """Stems and pairs are counted in that many buckets; a prime, so that they spread."""
 
-_FINE = 2**7
-"""What 1 is of a weight, as an integer."""
+_WEIGHT_UNIT = 2**7
+"""The integer for a weight of 1."""
 
-_UNIT = 2**20
-"""How long the vector of a paper is, as an integer."""
+_VECTOR_LENGTH = 2**20
+"""The integer for the length of a paper's vector, which is 1."""
 
-_KEY_BITS = 40
-"""Bits that a key may have. A stem's has 32. A pair's has more, from both stems."""
+_PAIR_SHIFT = 8
+"""Bits by which the key of a pair's first stem is shifted, so that the order of the two counts."""
 
-_SHIFT = 8
-"""How far the first stem of a pair is shifted, so that their order counts."""
+_KEY_BITS = 32 + _PAIR_SHIFT
+"""Bits that a key may have: a stem's has 32, and a pair's has those of the shift, too."""
 
 _AT_ONCE = 64
 """Papers counted or compared at a time, so that little memory is held."""
 
 
-class _Keys(dict[str, int]):
-    """A word -> the key of its stem, 0 for a stop word."""
-
-    def __missing__(self, word: str) -> int:
-        self[word] = key = 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
-        return key
+@lru_cache(maxsize=2**16)  # as many as a month's papers have, but for those met once
+def _find_key(word: str) -> int:
+    """Return the key of a word's stem, 0 for a stop word."""
+    return 0 if word in PLACE_HOLDERS else zlib.crc32(stem(word).encode())
 
 
-def _cut(raw: str) -> list[str]:
+def _list_words(raw: str) -> list[str]:
+    """Return the words of a text as arXiv has it, as they are written."""
     texts = [piece.text for piece in parse_words(raw)]
     return cut_words("".join(texts))
 
 
-def _pair(first: _Key, second: _Key) -> _Key:
+def _make_pair_key(first: _Key, second: _Key) -> _Key:
     """Return the key of two stems, one after the other."""
-    return first << _SHIFT ^ second
+    shifted = first << _PAIR_SHIFT
+    return shifted ^ second
 
 
 class Texts:
@@ -79,54 +80,63 @@ class Texts:
 
     def __init__(self, papers: Iterable[Iterable[Sequence[str]]]) -> None:
         """Read the words of titles and abstracts, as `PaperIndex.list_texts` yields them."""
-        find_key = _Keys().__getitem__
         keys: list[int] = []
         ends = [0]
         for texts in papers:
             for words in texts:
-                keys += filter(None, map(find_key, words))
+                keys += filter(None, map(_find_key, words))  # a pair bridges stop words
                 keys.append(0)  # no pair bridges two texts
             ends.append(len(keys))
         self.size = len(ends) - 1
         stems = np.array(keys, np.int64)
         lengths = np.diff(ends)
+        # An entry is one integer: the number of its paper, and below it the bits of its key.
         numbers = np.repeat(np.arange(self.size), lengths) << _KEY_BITS
         singles = numbers | stems
-        pairs = numbers[1:] | _pair(stems[:-1], stems[1:])
-        is_word = stems > 0
-        is_pair = is_word[:-1] & is_word[1:]
-        every = np.concatenate([singles[is_word], pairs[is_pair]])
-        entries, self.times = np.unique(every, return_counts=True)
+        pairs = numbers[1:] | _make_pair_key(stems[:-1], stems[1:])
+        is_single = stems > 0
+        is_pair = is_single[:-1] & is_single[1:]
+        read = np.concatenate([singles[is_single], pairs[is_pair]])
+        entries, self.times = np.unique(read, return_counts=True)
         self.papers = entries >> _KEY_BITS
         self.keys = entries & (2**_KEY_BITS - 1)
 
     @classmethod
     def read(cls, papers: Iterable[PaperText]) -> Texts:
-        """Read titles and abstracts that no index has read."""
-        words = read_words(chain.from_iterable(papers))
-        return cls(zip(words, words, strict=True))
+        """Read titles and abstracts whose words are not known."""
+        return cls(_read_papers(papers))
+
+
+def _read_papers(papers: Iterable[PaperText]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    words = read_words(chain.from_iterable(papers))
+    return zip(words, words, strict=True)  # those of a title, then of its abstract
 
 
 class Weights:
     """How much stems and pairs weigh: the more, the fewer of the counted papers have them."""
 
     def __init__(self, counts: Numbers | None = None) -> None:
+        """Take how many papers have what is in each bucket, and at the end how many there are."""
         self._counts = np.zeros(_BUCKETS + 1, np.int64) if counts is None else counts
         self.papers = int(self._counts[-1])
         most = self._counts.max()
-        self._weights = np.array([self._weigh_stem(count) for count in range(most + 1)])
+        self._by_count = np.array([self._weigh_stem(count) for count in range(most + 1)])
 
     def _weigh_stem(self, count: int) -> int:
         """Return the weight of a stem or pair that so many of the counted papers have."""
         rarity = log((self.papers + 1) / (count + 1))
-        return max(1, round(_FINE * (1 + rarity)))
+        return max(1, round(_WEIGHT_UNIT * (1 + rarity)))
 
     def count(self, papers: Iterable[PaperText]) -> Weights:
         """Return these weights with more papers counted."""
+        return self.count_words(_read_papers(papers))
+
+    def count_words(self, papers: Iterable[Iterable[Sequence[str]]]) -> Weights:
+        """Do as `count`, for the words of titles and abstracts as `Texts` takes them."""
         counts = self._counts.copy()
-        coming = iter(papers)
+        rest = iter(papers)
         while True:
-            texts = Texts.read(islice(coming, _AT_ONCE))
+            texts = Texts(islice(rest, _AT_ONCE))
             if not texts.size:
                 return Weights(counts)
             counts += np.bincount(texts.keys % _BUCKETS, minlength=_BUCKETS + 1)
@@ -143,25 +153,26 @@ class Weights:
         return cls(counts.astype(np.int64))
 
     def weigh(self, texts: Texts) -> Numbers:
-        """Return the number of each entry; each paper's vector is `_UNIT` long."""
+        """Return the number of each entry in its paper's vector, which is `_VECTOR_LENGTH` long."""
         most = int(texts.times.max(initial=0))
-        often = [log(times or 1) for times in range(most + 1)]
-        by_times = np.array([round(_FINE * (1 + one)) for one in often])
+        logarithms = [log(times or 1) for times in range(most + 1)]
+        by_times = np.array([round(_WEIGHT_UNIT * (1 + one)) for one in logarithms])
         counts = self._counts[texts.keys % _BUCKETS]
-        numbers: Numbers = by_times[texts.times] * self._weights[counts]
-        squares = np.bincount(texts.papers, numbers * numbers, texts.size)  # below 2**53, so exact
-        lengths = np.sqrt(squares).astype(np.int64)
-        scaled: Numbers = numbers * _UNIT // lengths[texts.papers]
+        numbers: Numbers = by_times[texts.times] * self._by_count[counts]
+        squares = numbers * numbers
+        sums = np.bincount(texts.papers, squares, texts.size)  # below 2**53, so exact
+        lengths = np.sqrt(sums).astype(np.int64)
+        scaled: Numbers = numbers * _VECTOR_LENGTH // lengths[texts.papers]
         return scaled
 
 
 class _Shared(NamedTuple):
-    """The entries of some papers that the library has, too.
+    """The entries of some papers whose stems and pairs the library has, too.
 
     Attributes:
-        entries: their places among the entries of these papers.
-        counts: how many papers of the library have each of them.
-        others: the places of those in the library, one after the other.
+        entries: their places among all entries of these papers.
+        counts: how many entries of the library have the key of each of them.
+        others: the places of those in the library: first all with the key of the first entry.
     """
 
     entries: Numbers
@@ -172,7 +183,7 @@ class _Shared(NamedTuple):
 class Interest:
     """What somebody cares about: the papers of a library.
 
-    Others, `unlike` them, count against it by half.
+    Papers of `unlike` count against it by half.
     """
 
     def __init__(
@@ -188,9 +199,10 @@ class Interest:
         self._numbers = weights.weigh(texts)[order]
 
     def measure(self, papers: Sequence[PaperText] | Texts) -> list[int]:
-        """Return how near each paper is to one of several interests, or to much of the library.
+        """Return how near each paper is to the library, or to a part of it.
 
-        Its nearest paper counts in full, the second by half, the third by a third, and so on.
+        The nearest paper of the library counts in full, the second by half, the third by a third,
+        and so on.
         """
         texts = papers if isinstance(papers, Texts) else Texts.read(papers)
         measured: list[int] = []
@@ -226,7 +238,7 @@ class Interest:
         """Return by how much each stem and pair of a paper carries it to its three nearest."""
         alike = self.compare(texts)[0, : self._near]
         nearest = np.argsort(-alike, kind="stable")[:3]
-        shared = self._join(texts, 0)
+        shared = self._find_shared(texts, 0)
         is_nearest = np.isin(self._papers[shared.others], nearest)
         numbers = self._numbers[shared.others] * is_nearest
         entries = np.repeat(shared.entries, shared.counts)
@@ -238,33 +250,35 @@ class Interest:
     def compare(self, texts: Texts) -> Numbers:
         """Return how near each paper is to each of `near`, then of `unlike`.
 
-        That is the cosine, where 1 is `_UNIT` squared.
+        That is the cosine, where 1 is `_VECTOR_LENGTH` squared.
         """
-        none = np.zeros((0, self._size), np.int64)
-        return np.concatenate([none, *self.compare_in_parts(texts)])
+        no_rows = np.zeros((0, self._size), np.int64)
+        return np.concatenate([no_rows, *self.compare_in_parts(texts)])
 
     def compare_in_parts(self, texts: Texts) -> Iterator[Numbers]:
         """Yield what `compare` returns for a few papers at a time: all may fill the memory."""
         numbers = self._weights.weigh(texts)
         for start in range(0, texts.size, _AT_ONCE):
             papers = min(_AT_ONCE, texts.size - start)
-            shared = self._join(texts, start)
-            rows = (texts.papers[shared.entries] - start) * self._size
-            cells = np.repeat(rows, shared.counts) + self._papers[shared.others]
+            shared = self._find_shared(texts, start)
+            # A row for each of these papers, with a cell for each paper of the library.
+            row_starts = (texts.papers[shared.entries] - start) * self._size
+            cells = np.repeat(row_starts, shared.counts) + self._papers[shared.others]
             factors = np.repeat(numbers[shared.entries], shared.counts)
             products = factors * self._numbers[shared.others]
             alike = np.bincount(cells, products, papers * self._size)  # below 2**53, so exact
             yield alike.astype(np.int64).reshape((papers, self._size))
 
-    def _join(self, texts: Texts, start: int) -> _Shared:
-        """Find what some papers, from one on, share with the library."""
-        first, last = np.searchsorted(texts.papers, (start, start + _AT_ONCE))
-        keys = texts.keys[first:last]
-        places = np.searchsorted(self._keys, keys)
-        is_shared = np.append(self._keys, 0)[places] == keys
+    def _find_shared(self, texts: Texts, start: int) -> _Shared:
+        """Find what some papers, from the one numbered `start` on, share with the library."""
+        first, end = np.searchsorted(texts.papers, (start, start + _AT_ONCE))
+        keys = texts.keys[first:end]
+        # The library's entries are sorted, so those with one key are from a begin to an end.
+        begins = np.searchsorted(self._keys, keys)
+        is_shared = np.append(self._keys, 0)[begins] == keys
         ends = np.searchsorted(self._keys, keys[is_shared], "right")
-        counts = ends - places[is_shared]
-        # Of each entry the places before its end: as many as it counts.
+        counts = ends - begins[is_shared]
+        # Numbers in a row, shifted so that those of each entry stop before its end.
         shifts = np.repeat(ends - np.cumsum(counts), counts)
         others = np.arange(counts.sum()) + shifts
         return _Shared(np.flatnonzero(is_shared) + first, counts, others)
@@ -284,28 +298,27 @@ def _get_share(phrase: _Phrase) -> float:
 
 def _list_phrases(paper: PaperText, shares: Mapping[int, float]) -> list[_Phrase]:
     """Return each word and pair of words of a paper once, as it is written first."""
-    find_key = _Keys().__getitem__
     found: dict[tuple[int, ...], _Phrase] = {}
     for text in paper:
-        words = _cut(text)
-        keys = [find_key(read_word(word)) for word in words]
+        words = _list_words(text)
+        keys = [_find_key(read_word(word)) for word in words]
         places = [place for place, key in enumerate(keys) if key]
         for place, after in zip_longest(places, places[1:]):
             stem_here = keys[place]
-            single = _write_phrase((stem_here,), shares[stem_here], words[place])
+            single = _make_phrase((stem_here,), shares[stem_here], words[place])
             found.setdefault(single.stems, single)
             if after is None:
                 continue
             stems = (stem_here, keys[after])
-            share = shares.get(_pair(*stems), 0)
-            if share:
-                share += sum([shares[key] for key in set(stems)])
+            share_of_pair = shares.get(_make_pair_key(*stems), 0)
+            if share_of_pair:
+                share = share_of_pair + sum([shares[key] for key in set(stems)])
                 written = " ".join(words[place : after + 1])
-                found.setdefault(stems, _write_phrase(stems, share, written))
+                found.setdefault(stems, _make_phrase(stems, share, written))
     return list(found.values())
 
 
-def _write_phrase(stems: tuple[int, ...], share: float, words: str) -> _Phrase:
+def _make_phrase(stems: tuple[int, ...], share: float, words: str) -> _Phrase:
     return _Phrase(stems, share, words.replace(EDGE, ""))
 
 
@@ -318,7 +331,7 @@ def _add_up(alike: Numbers) -> Numbers:
 
 
 def find_least(measured: Sequence[int]) -> int:
-    """Return the smallest nearness in the top tenth of an announcement.
+    """Return the smallest nearness in the top tenth of an announcement: what has it is near.
 
     It is at least 1: what shares nothing is far.
     """
@@ -328,10 +341,10 @@ def find_least(measured: Sequence[int]) -> int:
     return max(1, sorted(measured, reverse=True)[last_of_tenth])
 
 
-def measure_each_without(weights: Weights, papers: Sequence[PaperText]) -> list[int]:
+def measure_each_to_others(weights: Weights, papers: Sequence[PaperText]) -> list[int]:
     """Return how near each paper of a library is to the others."""
     measured: list[int] = []
     for alike in Interest(weights, papers).compare_in_parts(Texts.read(papers)):
-        np.fill_diagonal(alike[:, len(measured) :], 0)
+        np.fill_diagonal(alike[:, len(measured) :], 0)  # no paper is near itself
         measured += _add_up(alike).tolist()
     return measured

@@ -15,7 +15,7 @@ from digest.interest.tables import (
     load_counts,
     load_libraries,
     load_ordered,
-    load_texts,
+    load_words,
     write_likes_source,
 )
 from digest.model.announcements import StoredChange
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from digest.interest.nearness import Interest, PaperText, Texts, Weights
     from digest.query import PaperIndex
 
-FEW = 30
+FULL_DAY = 30
 """An announcement of fewer stored papers has no top tenth of its own: the newest papers stand in
 for it."""
 
-YARDSTICK = 1_000
-"""How many of the newest papers then decide what the top tenth is."""
+STAND_INS = 1_000
+"""How many of the newest papers stand in for an announcement that is not a `FULL_DAY`."""
 
 
 def fold_title(title: str) -> str:
@@ -46,7 +46,7 @@ def fold_title(title: str) -> str:
 
 
 def load_weights(conn: Connection) -> Weights:
-    """Return what words weigh by what was counted last; all the same before that."""
+    """Return what words weigh by the last count; before the first one all weigh the same."""
     from digest.interest.nearness import Weights  # noqa: PLC0415 - only libraries need numpy
 
     row = load_counts(conn)
@@ -55,7 +55,12 @@ def load_weights(conn: Connection) -> Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Profile:
-    """What one or more subscriptions keep and like."""
+    """What one or more subscriptions keep and like.
+
+    Attributes:
+        titles: of the papers that are kept or liked, as `interest` numbers them.
+        held: these papers by id, by folded title, and by title with abstract.
+    """
 
     titles: tuple[str, ...]
     held: frozenset[ArxivId | PaperText | str | None]
@@ -75,7 +80,7 @@ class _Profile:
         return tuple(words)
 
     def contains(self, paper: Paper) -> bool:
-        """Whether a paper is one of them, by its id or title: it is near to itself alone."""
+        """Whether a paper is kept or liked already, by its id or title."""
         if paper.id in self.held:
             return True
         return fold_title(paper.title) in self.held
@@ -86,39 +91,44 @@ class Interests:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._ordered: frozenset[int] | None = None
+        self._with_profile: frozenset[int] | None = None  # keys of subscriptions
         self._weights: Weights | None = None
         self._libraries: dict[str, StoredLibrary | None] = {}
         self._profiles: dict[object, _Profile | None] = {}
         self._days: dict[date, Texts | None] = {}
 
-    def find(self, conn: Connection, due: DueSubscription) -> _Profile | None:
+    def find_profile(self, conn: Connection, due: DueSubscription) -> _Profile | None:
         """Return what a subscription's reader keeps and likes; None for nothing, as for most."""
-        if self._ordered is None:
-            self._ordered = frozenset(load_ordered(conn))
-        if due.id not in self._ordered:
+        if self._with_profile is None:
+            self._with_profile = frozenset(load_ordered(conn))
+        if due.id not in self._with_profile:
             return None
         subscription = due.subscription
-        reader = self._config.find_reader(subscription)
-        readers = {"", reader or ""}  # what a reader likes counts for them alone
-        likes = sorted([write_likes_source(due.id, one) for one in readers])
-        self._load(conn, {*subscription.library, *subscription.not_like, *likes})
-        said = tuple([source for source in likes if self._libraries[source]])
-        key = subscription.library, subscription.not_like, said
+        only_reader = self._config.find_reader(subscription)
+        likers = {"", only_reader or ""}  # "" is the operator, whose likes count for everybody
+        sources = sorted([write_likes_source(due.id, liker) for liker in likers])
+        self._load_libraries(conn, {*subscription.library, *subscription.not_like, *sources})
+        likes = tuple([source for source in sources if self._libraries[source]])
+        key = subscription.library, subscription.not_like, likes
         if key not in self._profiles:
-            near = [*self._list(subscription.library), *self._list(said, Opinion.MORE)]
-            unlike = [*self._list(subscription.not_like), *self._list(said, Opinion.LESS)]
-            self._profiles[key] = self._make(conn, near, unlike) if near or unlike else None
+            near = self._list_papers(subscription.library)
+            near += self._list_papers(likes, Opinion.MORE)
+            unlike = self._list_papers(subscription.not_like)
+            unlike += self._list_papers(likes, Opinion.LESS)
+            profile = self._make_profile(conn, near, unlike) if near or unlike else None
+            self._profiles[key] = profile
         return self._profiles[key]
 
-    def _load(self, conn: Connection, sources: set[str]) -> None:
+    def _load_libraries(self, conn: Connection, sources: set[str]) -> None:
         """Read libraries that were not read yet; None stands for one that is not stored."""
         unknown = sources - self._libraries.keys()
         self._libraries |= dict.fromkeys(unknown)
         self._libraries |= load_libraries(conn, unknown)
 
-    def _list(self, sources: Collection[str], opinion: Opinion | None = None) -> list[LibraryPaper]:
-        """Return the papers of some libraries that have a title and, if given, that opinion."""
+    def _list_papers(
+        self, sources: Collection[str], opinion: Opinion | None = None
+    ) -> list[LibraryPaper]:
+        """Return the papers with a title of some libraries; of likes those with an opinion."""
         papers: list[LibraryPaper] = []
         for source in sources:
             library = self._libraries[source]
@@ -126,9 +136,10 @@ class Interests:
             papers += [one.paper for one in held if one.opinion is opinion and one.paper.title]
         return papers
 
-    def _make(
+    def _make_profile(
         self, conn: Connection, near: Sequence[LibraryPaper], unlike: Sequence[LibraryPaper]
     ) -> _Profile:
+        """Return what is kept and liked as one value, with its words weighed."""
         from digest.interest.nearness import Interest  # noqa: PLC0415 - as above
 
         self._weights = self._weights or load_weights(conn)
@@ -142,11 +153,12 @@ class Interests:
     def sort(
         self, conn: Connection, due: DueSubscription, changes: Sequence[StoredChange]
     ) -> list[list[StoredChange]]:
-        """Return in one list the changes of papers, the nearest first.
+        """Return one list of the changes, the nearest first; no list without library and likes.
 
-        Without a library or likes there is no list.
+        What the reader has comes last. Elsewhere there is a list for each query, so this is a list
+        of lists, too.
         """
-        profile = self.find(conn, due)
+        profile = self.find_profile(conn, due)
         if profile is None:
             return []
         measured = profile.interest.measure([_get_text(change.paper) for change in changes])
@@ -163,20 +175,21 @@ class Interests:
     ) -> dict[ArxivId, Near]:
         """Say how near the papers of a digest are to what its reader keeps and likes.
 
-        {} if that is nothing. What the reader has is left out: it is near to itself alone.
+        {} if the reader keeps and likes nothing. Papers that the reader has are left out: such a
+        paper is nearest to itself.
         """
-        profile = self.find(conn, due)
+        profile = self.find_profile(conn, due)
         if profile is None:
             return {}
         days = {entry.announced for entry in entries}
-        least = {day: self._find_least(conn, due, profile, day) for day in days}
+        least_near = {day: self._load_least(conn, due, profile, day) for day in days}
         texts = [_get_text(entry.paper) for entry in entries]
         measured = profile.interest.measure(texts)
         found = {}
         for entry, text, nearness in zip(entries, texts, measured, strict=True):
             if profile.contains(entry.paper):
                 continue
-            is_top = nearness >= least[entry.announced]
+            is_top = nearness >= least_near[entry.announced]
             title = profile.name_nearest(text) if is_top else ""
             found[entry.paper.id] = Near(nearness, is_top, title)
         return found
@@ -184,73 +197,82 @@ class Interests:
     def explain(
         self, conn: Connection, due: DueSubscription, paper: Paper, day: date, *, is_new: bool
     ) -> Near | None:
-        """Say how near a paper of an announcement is, with words, and its place.
+        """Say how near a paper of an announcement is, by which words, and at which place.
 
-        None if it is in the library.
+        None if nothing is kept or liked, or if this paper is.
         """
-        profile = self.find(conn, due)
+        profile = self.find_profile(conn, due)
         if profile is None or profile.contains(paper):
             return None
+        from digest.interest.nearness import Texts  # noqa: PLC0415 - only libraries need numpy
+
         text = _get_text(paper)
-        texts = load_texts(conn, day=day) if is_new else []
-        nearness, *others = profile.interest.measure([text, *texts])
+        (nearness,) = profile.interest.measure([text])
+        read = Texts(load_words(conn, day=day) if is_new else ())
+        others = profile.interest.measure(read)
         nearer = [other for other in others if other > nearness]
         title = profile.name_nearest(text)
         return Near(
             nearness=nearness,
-            is_top=nearness >= self._find_least(conn, due, profile, day),
+            is_top=nearness >= self._load_least(conn, due, profile, day),
             title=title,
             words=profile.list_words(text) if title else (),
             place=1 + len(nearer) if others else 0,
             papers=len(others),
         )
 
-    def _find_least(
+    def _load_least(
         self, conn: Connection, due: DueSubscription, profile: _Profile, day: date
     ) -> int:
+        """Return the smallest nearness in the top tenth of a day, measured if it is not stored."""
         stored = subscriptions.load_least(conn, due.id, day)
-        return self._measure_day(conn, profile, day) if stored is None else stored
+        return self._measure_least(conn, profile, day) if stored is None else stored
 
-    def _measure_day(self, conn: Connection, profile: _Profile, day: date) -> int:
+    def _measure_least(self, conn: Connection, profile: _Profile, day: date) -> int:
+        """Measure the papers of a day; return the smallest nearness in their top tenth."""
         from digest.interest.nearness import Texts, find_least  # noqa: PLC0415 - as above
 
         if day not in self._days:
-            texts = load_texts(conn, day=day)
-            self._days[day] = Texts.read(texts) if len(texts) >= FEW else None
-        read = self._days[day]
-        if read is None:
-            newest = load_texts(conn, limit=YARDSTICK)
-            # If few papers are stored, those of the library are many of them.
-            read = Texts.read([text for text in newest if text not in profile.held])
-        return find_least(profile.interest.measure(read))
+            stored = Texts(load_words(conn, day=day))
+            self._days[day] = stored if stored.size >= FULL_DAY else None
+        compared = self._days[day]
+        if compared is None:
+            newest = papers.load_versions(conn, papers.list_newest(conn, limit=STAND_INS))
+            texts = map(_get_text, newest.values())
+            # Where few papers are stored, many are the library's own: they would raise the least.
+            compared = Texts.read([text for text in texts if text not in profile.held])
+        return find_least(profile.interest.measure(compared))
 
-    def measure_days(
+    def measure_least(
         self, conn: Connection, days: Mapping[date, Sequence[int]], index: PaperIndex
     ) -> dict[date, Mapping[int, int]]:
-        """Return for announcements the smallest nearness in their top tenth, by subscription."""
+        """Return for announcements the smallest nearness in their top tenth, by subscription.
+
+        `days` has the new papers of each, as numbers of papers in the index.
+        """
         profiles = self._find_profiles(conn) if days else {}
         if not profiles:
             return {}
         from digest.interest.nearness import Texts  # noqa: PLC0415 - as above
 
         leasts: dict[date, Mapping[int, int]] = {}
-        read = list(index.list_texts())
+        texts = list(index.list_texts())
         for day, numbers in days.items():
             is_whole = papers.count_announced(conn, day, day).get(day) == len(numbers)
-            if is_whole and len(numbers) >= FEW:
-                self._days[day] = Texts(read[number] for number in numbers)
-            of_profile: dict[int, int] = {}  # several subscriptions may have one
+            if is_whole and len(numbers) >= FULL_DAY:
+                self._days[day] = Texts(texts[number] for number in numbers)
+            by_profile: dict[int, int] = {}  # several subscriptions may share one profile
             for profile in profiles.values():
-                if id(profile) not in of_profile:
-                    of_profile[id(profile)] = self._measure_day(conn, profile, day)
-            leasts[day] = {key: of_profile[id(profile)] for key, profile in profiles.items()}
+                if id(profile) not in by_profile:
+                    by_profile[id(profile)] = self._measure_least(conn, profile, day)
+            leasts[day] = {key: by_profile[id(profile)] for key, profile in profiles.items()}
         return leasts
 
     def _find_profiles(self, conn: Connection) -> dict[int, _Profile]:
         """Return what the readers of each subscription keep and like, where that is anything."""
         profiles = {}
         for due in subscriptions.load(conn, load_ordered(conn)):
-            profile = self.find(conn, due)
+            profile = self.find_profile(conn, due)
             if profile:
                 profiles[due.id] = profile
         return profiles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
@@ -22,7 +22,9 @@ from sqlalchemy import (
 
 from digest.model.libraries import LibraryPaper, Opinion
 from digest.model.papers import ArxivId
+from digest.store import words
 from digest.store.dialect import dialect_insert, make_storable, select_by
+from digest.store.papers import list_newest
 from digest.store.schema import (
     libraries,
     library_papers,
@@ -370,18 +372,13 @@ def load_ordered(conn: Connection) -> list[int]:
     return sorted(ordered)
 
 
-def load_texts(
+def load_words(
     conn: Connection, *, day: date | None = None, limit: int | None = None
-) -> list[tuple[str, str]]:
-    """Return title and abstract of the stored papers announced last, as they read now.
+) -> Iterator[list[Sequence[str]]]:
+    """Yield the words of titles and abstracts of the stored papers announced last.
 
     Args:
         day: of an announcement, for the papers that it brought as new; None for all papers.
     """
-    is_latest = versions.c.id == papers.c.latest_version_id
-    newest_first = (papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
-    found = select(versions.c.title, versions.c.abstract).join(papers, is_latest)
-    if day is not None:
-        found = found.where(papers.c.announcement == day)
-    rows = conn.execute(found.order_by(*newest_first).limit(limit))
-    return [(row.title, row.abstract) for row in rows]
+    for _, paper in words.walk(conn, list_newest(conn, day=day, limit=limit)):
+        yield paper.words.list_texts()

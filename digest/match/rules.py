@@ -19,7 +19,15 @@ from digest.model.errors import QueryError
 from digest.model.messages import FIRST_DIGEST_PAPERS
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import ActiveRevision, QueryOutcome, Subscription
-from digest.query import AnalysedPaper, PaperIndex, Query, analyse, matches, parse_query
+from digest.query import (
+    AnalysedPaper,
+    IndexedPaper,
+    PaperIndex,
+    Query,
+    analyse,
+    matches,
+    parse_query,
+)
 
 _SENT_AGAIN = {Kind.REPLACEMENT, Kind.WITHDRAWAL}
 
@@ -177,10 +185,17 @@ def read_saved(text: str) -> Query | None:
         return None  # kept as the revision's `problem` when it was stored, and shown there
 
 
-def index_changes(changes: Sequence[StoredChange]) -> PaperIndex:
-    """Read the papers of changes; after them those that were replaced."""
-    papers = [change.paper for change in changes]
-    replaced = [change.previous for change in changes if change.previous is not None]
+def index_changes(changes: Sequence[StoredChange], words: Mapping[int, IndexedPaper]) -> PaperIndex:
+    """Index the papers of changes; after them those that were replaced.
+
+    `words` are those that were read before, by the keys of their texts.
+    """
+    papers = [words.get(change.text_key, change.paper) for change in changes]
+    replaced = [
+        words.get(change.previous_key, change.previous)
+        for change in changes
+        if change.previous is not None
+    ]
     return PaperIndex([*papers, *replaced])
 
 
@@ -197,7 +212,7 @@ def match_changes(
     queries = {revision.canonical: query for revision, query in readable(revisions)}
     replaced = [place for place, change in enumerate(changes) if change.previous is not None]
     if index is None:
-        index = index_changes(changes)
+        index = index_changes(changes, {})
     by_text: dict[str, QueryOutcome] = {}
     for text, met in zip(queries, index.find(queries.values()), strict=True):
         if met:

@@ -38,7 +38,7 @@ from digest.model.polls import Source
 from digest.model.subscriptions import RETURNS_WITHIN, DueSubscription, QueryOutcome
 from digest.query import PaperIndex
 from digest.site import Site
-from digest.store import changes, matches, papers, queries, runs, subscriptions
+from digest.store import changes, matches, papers, queries, runs, subscriptions, words
 from digest.store.matches import FirstDigest
 from digest.store.papers import MATCHED
 
@@ -120,13 +120,18 @@ def _find_candidates(
     for number, first_digest in enumerate(owed_digests):
         if first_digest.days > 0:
             by_text[first_digest.revision.canonical].append(number)
-    latest = changes.load_latest(conn)
-    while batch := list(itertools.islice(latest, _PAPERS_AT_ONCE)):
-        index = PaperIndex(change.paper for change in batch)
-        for text, met in zip(queries, index.find(queries.values()), strict=True):
+    latest = changes.list_latest(conn)
+    coming = words.walk(conn, latest)
+    while batch := dict(itertools.islice(coming, _PAPERS_AT_ONCE)):
+        change_ids = [latest[key] for key in batch]
+        index = PaperIndex(batch.values())
+        answers = list(index.find(queries.values()))
+        meant = set[int]().union(*answers)
+        loaded = changes.load(conn, [change_ids[place] for place in meant])
+        for text, met in zip(queries, answers, strict=True):
             if not met:
                 continue
-            found = [batch[place] for place in met]
+            found = [loaded[change_ids[place]] for place in met]
             for number in by_text[text]:
                 first_digest = owed_digests[number]
                 id_ = first_digest.subscription_id
@@ -270,16 +275,19 @@ def _match_batch(site: Site, report: MatchReport) -> bool:
         found = changes.load_after(conn, mark, BATCH)
         names = {revision.id: revision.name for revision in queries.active_revisions(conn)}
         revisions = queries.active_revisions(conn, ended_since=ended_since)
+        texts = [change.text_key for change in found]
+        replaced = [change.previous_key for change in found]
+        read = words.load(conn, [*texts, *replaced])
     if not found:
         return False
-    index = index_changes(found)
+    index = index_changes(found, read)
     outcomes = match_changes(found, revisions, index)
     days: dict[date, list[int]] = {}
     for number, change in enumerate(found):
         if change.kind is Kind.NEW:
             days.setdefault(change.announced, []).append(number)
     with site.store.read() as conn:
-        leasts = Interests(site.config).measure_days(conn, days, index)
+        leasts = Interests(site.config).measure_least(conn, days, index)
     at = site.clock.now()
     last_change = found[-1].id
     by_id = {change.id: change for change in found}

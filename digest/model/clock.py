@@ -1,4 +1,4 @@
-"""Reads the time, the one module that does, and keeps the pace between requests.
+"""Reads the time, the one module that does; says what a gate is, and writes moments for people.
 
 Everything that decides takes a moment as a value; everything that waits asks the clock it was
 given. `SystemClock` is the machine's; `RemoteClock` lives by another process's simulated time (a

@@ -55,6 +55,9 @@ class KindTraits:
     Attributes:
         medium: what a digest is rendered as.
         address: how the address is written after the kind; "" if there is none.
+        pattern: the regular expression of a whole address; "" if none judges it.
+        what: what an address that matches is, in the refusal of one that does not.
+        hint: how to write one, in the same refusal.
         needs: the setting without which nothing arrives there; "" for none.
         can_be_asked: the other side says whether it has a message, so that none is sent twice.
         knows_repeats: the other side drops a second copy, so that it does no harm.
@@ -68,6 +71,9 @@ class KindTraits:
 
     medium: Medium
     address: str = ":name"
+    pattern: str = ""
+    what: str = ""
+    hint: str = ""
     needs: str = ""
     can_be_asked: bool = False
     knows_repeats: bool = False
@@ -90,6 +96,9 @@ TRAITS: dict[DestinationKind, KindTraits] = {
     DestinationKind.SLACK: KindTraits(
         medium=Medium.SLACK,
         address=":#…",
+        pattern=r"#[^\s#,:]{1,80}|[A-Z][A-Z0-9]{7,}",
+        what="a Slack channel",
+        hint="Write slack:#papers or the channel's id. A name has no space, comma or colon.",
         needs="slack.token",
         can_be_asked=True,
         is_capped=True,

@@ -80,7 +80,8 @@ class QueryError(UsageError):
     """A saved query cannot be read.
 
     `position` is the 0-based offset, in code points of `text`, where reading stopped. `instead` is
-    the whole text as it can be read, "" if nobody knows.
+    the whole text as it can be read, "" if nobody knows. `form` is what the hint writes in place of
+    the term there, or of its prefix alone, as `ti:`; "" if it writes no such thing.
     """
 
     def __init__(
@@ -91,10 +92,12 @@ class QueryError(UsageError):
         position: int = 0,
         hint: str = "",
         instead: str = "",
+        form: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.text = text
         self.instead = instead
+        self.form = form
         self.position = position
 
     def pointer(self) -> str:

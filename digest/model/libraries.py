@@ -39,7 +39,8 @@ class LibraryReading:
 
     Attributes:
         troubles: what could not be read, one sentence each, with its line if there is one.
-        version: names this state; another has another one: a hash of the file, or Zotero's version.
+        version: tells this state of the source from another: a hash of the file, or Zotero's
+            version.
     """
 
     papers: tuple[LibraryPaper, ...]
@@ -62,9 +63,11 @@ class Near:
         nearness: more is nearer; it compares papers for one subscription alone.
         is_top: it is in the top tenth of its announcement.
         title: of the nearest paper in the library; "" if only dislikes are known.
-        words: the three that carry it, each with its share in percent, if it is explained.
-        place: by nearness in its announcement, from 1; 0 if that is not known.
-        papers: how many new papers of that announcement are stored.
+        words: the three shared words that count most, each with its share in percent; () unless it
+            is explained.
+        place: its place by nearness among the new papers of its announcement, from 1; 0 if that is
+            not known.
+        papers: how many new papers of that announcement are stored, so that `place` is one of them.
     """
 
     nearness: int

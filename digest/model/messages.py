@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -22,16 +23,21 @@ FEED_ENTRIES = 200
 """How many papers a feed holds at most: readers fetch all of it each time."""
 
 FEED_DAYS = 30
-"""How many days before its newest paper the oldest one came, at most."""
+"""How many days a feed goes back from its newest paper."""
 
-SITE_INDEX, SITE_FEEDS = "index.html", ("feed.atom", "feed.json")
-"""Files of a site beside its pages."""
+SITE_INDEX = "index.html"
+"""The file of a site's first page."""
+
+SITE_FEEDS = ("feed.atom", "feed.json")
+"""The files of a site's feeds."""
 
 FEED_BYTES = 1_000_000
 """How long a feed is at most, as a document."""
 
 HIDDEN_QUERY = "a query that is not shown"
 """What others read in place of a saved query that the operator hides."""
+
+_SOFT_BREAK = b"=\r\n"
 
 IsOurs: TypeAlias = "Callable[[], bool]"
 """Tells whether the claim on a message still holds: asked right before the point of no return."""
@@ -40,9 +46,12 @@ IsOurs: TypeAlias = "Callable[[], bool]"
 class Occasion(StrEnum):
     """Why a digest exists.
 
-    Its time came; a subscription is new and shows a sample; a lost database had sent it, says the
-    operator, and this one keeps on record that it did; or somebody only wants to see what it would
-    be. A letter is no digest: it is the mail with a link that somebody asked for on a page.
+    Attributes:
+        SCHEDULED: its time came.
+        FIRST_DIGEST: a subscription is new, and shows a sample.
+        ALREADY_SENT: the operator says that a lost database sent it; this one keeps that on record.
+        TRIAL: somebody only wants to see what it would be.
+        LETTER: it is no digest, but the mail with a link that somebody asked for on a page.
     """
 
     __hash__ = str.__hash__  # that of Enum is Python code, called for every paper of every digest
@@ -59,10 +68,8 @@ class Occasion(StrEnum):
         return self in _OF_PAST
 
 
-_OF_PAST = (
-    Occasion.FIRST_DIGEST,
-    Occasion.TRIAL,
-)  # each mention of an enumeration's member is a call
+# Each mention of an enumeration's member is a call.
+_OF_PAST = (Occasion.FIRST_DIGEST, Occasion.TRIAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +80,25 @@ class Coverage:
         announcement: Eastern date of the newest announcement searched for; None before the first
             run.
         is_complete: every paper of that announcement has been seen, as far as the source can show.
-        matched: papers of this digest; None for a first digest, whose papers are older than that
-            announcement, and if an earlier digest showed what matched.
+        matched: how many papers this digest has. None for a first digest: its papers are older
+            than that announcement. None, too, if an earlier digest showed what matched.
         checked_at: when the check ended (UTC).
         source: "harvest" or "query".
         failure: what went wrong with the last check, in a reader's words; "" if nothing did.
         failing_since: when the first of the checks ended (UTC) that have failed since the last
             complete one.
         new: papers that announcement is known to have brought; 0 if that is not known.
-        is_settled: complete, and seen to have come to its end: an announcement may come in parts.
+        is_settled: that announcement is complete, and came to its end: it may come in parts.
         is_awaited: arXiv was checked, and nothing of that announcement was there.
-        since: Eastern date of an earlier announcement from which on this digest is for all; None if
-            it is for that one alone, or it is not known.
+        since: Eastern date of the first announcement of several that this digest is for; None if it
+            is for one alone, or that is not known.
         announcements: how many announcements were expected from `since` on; 1 if it is for one
             alone.
-        total: papers a search on its own names, if only the newest were checked and older ones may
-            belong to the digest, too; 0 otherwise. Of trials alone, which are never stored.
+        total: how many papers arXiv's search finds, if only the newest of them were checked and
+            older ones may belong to the digest, too; 0 otherwise. Only trials have it: they are
+            never stored.
         last_shown_at: of a digest without papers, when an earlier one last showed papers of these
-            announcements (UTC); None if none did: then nothing in them matched.
+            announcements (UTC). None if none did: then nothing in them matched.
     """
 
     announcement: date | None
@@ -136,12 +144,12 @@ class Sequel:
 
 @dataclass(frozen=True, slots=True)
 class NearLibrary:
-    """To what in a library a paper is near; as text it is the title.
+    """The paper of a library that another paper is near to. As text it is the title.
 
     Attributes:
-        title: of the nearest paper in the library, in plain Unicode on one line and fit for
-            quotation marks; "" if it has none, or if it is hidden.
-        is_own: its reader is the library's owner; nobody else reads a title.
+        title: plain Unicode on one line and fit for quotation marks; "" if the paper has none, or
+            if it is hidden.
+        is_own: the reader is the library's owner; nobody else reads a title.
     """
 
     title: str = ""
@@ -152,7 +160,7 @@ class NearLibrary:
 
 
 HIDDEN_LIBRARY = NearLibrary(is_own=False)
-"""What others get in place of what a paper is near to in somebody's library."""
+"""What others get in place of the paper in somebody's library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +213,8 @@ class DigestEntry:
 class Form(StrEnum):
     """How much is said of a paper: its abstract, sentences of it, its title, or what changed.
 
-    Minor changes share an entry. No digest is planned with whole abstracts, but Slack's thread may
-    have room.
+    Papers with minor changes share an entry. No digest is planned with whole abstracts, but Slack's
+    thread may have room.
     """
 
     ABSTRACT = "abstract"
@@ -237,8 +245,8 @@ class FirstReason:
     """One reason why a paper comes first.
 
     Attributes:
-        words: the names of the authors, the query that is put first, or the place; () for what the
-            entry of the paper says: to what it is near, and how many saved queries match it.
+        words: the names of the authors, the query that is put first, or the place. () if the entry
+            of the paper has the words: to what it is near, and which saved queries match it.
     """
 
     why: WhyFirst
@@ -273,8 +281,8 @@ class Digest:
         queries: (name, text) of the saved queries it comes from.
         id: the stored digest's number; 0 before it is stored.
         remark: a sentence of what it leaves out; "" mostly.
-        is_nearest: of the newest papers it holds those nearest to a library: a first digest with
-            one.
+        is_nearest: it is a first digest with a library, and holds those of the newest papers that
+            are nearest to it.
         unchecked: turns before it that brought no digest, since nothing could be checked.
     """
 
@@ -298,8 +306,11 @@ class Digest:
 
     def hide_library(self) -> Digest:
         """Return it as others may read it, without titles of its reader's library."""
-        hidden = [replace(one, near=one.near and HIDDEN_LIBRARY) for one in self.entries]
-        return replace(self, entries=tuple(hidden))
+        entries = []
+        for entry in self.entries:
+            near = None if entry.near is None else HIDDEN_LIBRARY
+            entries.append(replace(entry, near=near))
+        return replace(self, entries=tuple(entries))
 
     def hide_queries(self) -> Digest:
         """Return it for those who must not know what is asked for, nor why a paper matched."""
@@ -340,8 +351,8 @@ class Links:
         refs: what `/2611.14886.bib` or `.ris` is added to for a paper's BibTeX or RIS.
         likes: the page on which the one reader of a digest says of which papers more or less should
             come.
-        ask: whom several readers of one address ask to be taken off: a mail address, and no link of
-            theirs.
+        ask: the mail address that readers ask to be taken off, if several read at one address: they
+            have no link of their own.
     """
 
     unsubscribe: str = ""
@@ -364,10 +375,10 @@ class Share:
 
     Attributes:
         first: place of the first, from 0.
-        end: place after the last one; the same as `first` for a message in the channel if the
-            thread shows all papers, those listed in the channel too.
-        shown: how many of them it shows at most, the others being counted and linked; in the
-            channel, how many titles it lists at most.
+        end: place after the last one. A message in the channel has `first` here if the thread shows
+            all papers, those listed in the channel too.
+        shown: how many of them it shows at most; the others are counted and linked. In the channel,
+            how many titles it lists at most.
         form: in the thread, how much it says of each; a sentence is for two, too, if so many are
             planned.
     """
@@ -382,8 +393,8 @@ class Share:
         """Read what `str` wrote; None for ""."""
         if not text:
             return None
-        first, behind, shown, form = text.split("-")
-        return cls(int(first), int(behind), int(shown), Form(form))
+        first, end, shown, form = text.split("-")
+        return cls(int(first), int(end), int(shown), Form(form))
 
     @property
     def count(self) -> int:
@@ -443,7 +454,7 @@ class Delivery:
         *,
         share: Share | None = None,
     ) -> Self:
-        """Return one that is in no outbox, to see a part before it is sent, or beside what is."""
+        """Return a delivery that is in no outbox, for a look at a part beside the real one."""
         return cls(
             id=0,
             digest_id=digest.id,
@@ -469,12 +480,36 @@ class Message:
         media_type: `message/rfc822`, `application/json` (Slack), `text/plain` …
         body: the whole mail, or the JSON of the call.
         name: a file name for transports that write files, without a folder.
+        shared: the bytes of messages to other readers, too, with marks: `fill_body` makes `body` of
+            them. b"" for none.
+        own: what stands in it in place of each mark.
     """
 
     media_type: str
     body: bytes = field(repr=False)
     idempotency_key: str
     name: str = ""
+    shared: bytes = field(default=b"", repr=False, compare=False)
+    own: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+
+
+def fill_body(body: bytes, values: Mapping[str, str]) -> bytes:
+    """Return bytes with a value in place of each mark; all of these are ASCII.
+
+    A line of quoted-printable text may be broken within a mark (RFC 2045 §6.7). Then it is broken
+    within the value, at the same place.
+    """
+
+    def choose_value(found: re.Match[bytes]) -> bytes:
+        before, soft_break, after = found[0].partition(_SOFT_BREAK)
+        value = values[(before + after).decode("ascii")].encode("ascii")
+        return value[: len(before)] + soft_break + value[len(before) :]
+
+    spelled = []
+    for mark in values:
+        letters = [re.escape(letter) for letter in mark]
+        spelled.append("(?:=\r\n)?".join(letters))
+    return re.sub("|".join(spelled).encode("ascii"), choose_value, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,7 +535,7 @@ class Feed:
         notice: a sentence shown as an entry of its own (an empty feed says what it waits for); ""
             for none.
         refs_url: as `Links.refs`, "" if no server answers.
-        papers: how many came in the days it goes back; `entries` are the newest of them.
+        papers: how many papers came in the days it goes back; `entries` are the newest of them.
         unchecked: the announcements of the last week that were not checked before the next one.
     """
 

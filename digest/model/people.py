@@ -27,11 +27,11 @@ LONGEST_QUERY = 2_000
 MOST_BEGINNINGS = 20
 """Beginnings of words (`transf*`) in a person's saved query: each finds many words."""
 
-UNCONFIRMED = timedelta(hours=48)
+REQUEST_LIFETIME = timedelta(hours=48)
 """How long a request waits for its button; then nothing of it is kept."""
 
-FRESH = timedelta(minutes=30)
-"""How long the link to what a forwarded mail must not give away works, once."""
+FRESH_LINK_LIFETIME = timedelta(minutes=30)
+"""How long a fresh link works, once. It opens what a forwarded mail must not give away."""
 
 UNDO = timedelta(days=7)
 """How long unsubscribing can be undone on its page."""
@@ -48,6 +48,9 @@ DAYS = {
 }
 """What a form offers for the days, and how a page says it."""
 
+_HOURS = [str(hour) for hour in range(24)]
+"""What a form offers for the hour."""
+
 KINDS = {
     Kind.NEW: "new papers",
     Kind.CROSS_LIST: "papers cross-listed from other categories",
@@ -59,7 +62,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most that many in a span of time."""
+    """How many there may be in a span of time."""
 
     most: int
     span: timedelta
@@ -71,11 +74,14 @@ LETTERS_TO_ADDRESS = (Limit(3, timedelta(days=1)), Limit(6, timedelta(days=30)))
 REQUESTS_OF_NETWORK = Limit(20, timedelta(hours=1))
 """Requests taken from one network (/24 or /48)."""
 
-REQUESTS_WIDE = Limit(60, timedelta(hours=1))
+REQUESTS_OF_WIDE_NETWORK = Limit(60, timedelta(hours=1))
 """Requests taken from a wider network (/16 or /32)."""
 
-REQUESTS = Limit(200, timedelta(hours=1))
-"""Requests to subscribe or to move, from all networks together. Links go only to known people."""
+REQUESTS_OF_ALL = Limit(200, timedelta(hours=1))
+"""Requests to subscribe or to move, from all networks together.
+
+Requests for a link are not counted: only people who are known get one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,7 @@ class Signup:
         domain = address.rpartition("@")[2]
         return self.is_open or address in self.addresses or domain in self.domains
 
-    def takes(self, address: str) -> bool:
+    def takes_request_for(self, address: str) -> bool:
         """Whether a request for an address is taken.
 
         All are taken if single ones are listed: nobody learns which.
@@ -118,7 +124,7 @@ class Signup:
 
 
 class RequestKind(StrEnum):
-    """What somebody asked for by a form: to subscribe, their link, a fresh one, another address."""
+    """What a form asks for: to subscribe, the person's link, a fresh link, or another address."""
 
     SUBSCRIBE = "subscribe"
     LINK = "link"
@@ -130,7 +136,9 @@ class RequestKind(StrEnum):
 class OwnQuery:
     """A person's saved query.
 
-    `name`: unique among theirs; `is_on`: it brings papers; one that is off is kept for later.
+    Attributes:
+        name: unique among theirs.
+        is_on: it brings papers. One that is off is kept for later.
     """
 
     name: str
@@ -142,8 +150,9 @@ class OwnQuery:
 class SignupRequest:
     """What a person wants to get, as their forms say it.
 
-    `joins`: names of subscriptions of the operator's file; `old_address`: the address to move from;
-    "" for none.
+    Attributes:
+        joins: names of subscriptions of the operator's file.
+        old_address: the address to move from; "" for none.
     """
 
     queries: tuple[OwnQuery, ...] = ()
@@ -155,7 +164,7 @@ class SignupRequest:
     old_address: str = ""
 
     def add_query(self, text: str) -> SignupRequest:
-        """Return it with one saved query more, named after its words."""
+        """Return it with one more saved query, which is named after its words."""
         if len(self.queries) >= MOST_QUERIES:
             raise UsageError(
                 f"you have {MOST_QUERIES} saved queries, and nobody may have more",
@@ -171,7 +180,8 @@ class SignupRequest:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read what `write` wrote, in this release or another."""
-        values = json.loads(cls().write()) | json.loads(text)
+        defaults = json.loads(cls().write())
+        values = defaults | json.loads(text)
         return cls(
             queries=tuple(OwnQuery(**query) for query in values["queries"]),
             cadence=values["cadence"],
@@ -187,7 +197,7 @@ def write_cadence(days: str, hour: str, zone: str) -> str:
     """Return a cadence's phrase from three fields of a form: `weekdays`, `9`, `Europe/Berlin`."""
     if days == "announcement":
         return "on announcement"
-    if days not in DAYS or not re.fullmatch(r"\d|1\d|2[0-3]", hour, re.ASCII):
+    if days not in DAYS or hour not in _HOURS:
         raise UsageError(
             "these days or this hour are not offered", hint="Choose both from the lists."
         )
@@ -204,16 +214,16 @@ def read_cadence_fields(cadence: Cadence) -> tuple[str, str, str]:
     """Return the days, hour and zone of which `write_cadence` makes this cadence."""
     if cadence.kind is not CadenceKind.CLOCK:
         return "announcement", "9", "UTC"
-    words = {frozenset({number}): f"{name}s" for number, name in enumerate(WEEKDAYS)}
-    words |= {WORKING_DAYS: "weekdays", EVERY_DAY: "daily"}
-    days = words.get(cadence.days, "weekdays")
-    return days, str(cadence.at.hour), cadence.zone
+    fields = {frozenset({number}): f"{name}s" for number, name in enumerate(WEEKDAYS)}
+    fields |= {WORKING_DAYS: "weekdays", EVERY_DAY: "daily"}
+    field_of_days = fields.get(cadence.days, "weekdays")
+    return field_of_days, str(cadence.at.hour), cadence.zone
 
 
 def name_query(text: str, taken: Collection[str]) -> str:
-    """Return a name for a person's saved query, of its words: `tail latency` → `tail-latency`."""
-    asked = re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text)
-    words = re.findall(r"[a-z0-9.]+", asked.lower())
+    """Return a new name for a person's saved query: `tail latency` → `tail-latency`."""
+    terms = re.sub(r"\b(?:AND|OR|ANDNOT|NOT|[a-z]+:)", " ", text)
+    words = re.findall(r"[a-z0-9.]+", terms.lower())
     stem = "-".join(words)[:40].strip(".-") or "papers"
     name = stem
     number = 2

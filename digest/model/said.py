@@ -50,6 +50,12 @@ class Saying(StrEnum):
     )
     CHECK_ABANDONED = "check abandoned", "the process ended before the run did"
     CHECK_FAILED = "check failed", "the last check of arXiv failed: {}"
+    NUMBERED_OTHERWISE = (
+        "numbered otherwise",
+        "most ids around it are missing too: this server does not number papers as arXiv does",
+    )
+    NOT_KNOWN = "not known", "arXiv knew no such paper, asked {} from {}"
+    NOT_KNOWN_UNTIL = "not known until", "arXiv knew no such paper, asked {} from {} to {}"
     NOT_FETCHED = "not fetched", "{} was not fetched: {}"
     RUN_PLANS = (
         "run plans",
@@ -57,6 +63,48 @@ class Saying(StrEnum):
     )
     CALL_RUN = "call run", "Call `digest run` from cron, or keep `digest serve` running."
     ALARM_NOT_SENT = "alarm not sent", "the alarm could not be sent to {}: {}"
+    AND_MORE = "and more", "{} (and {} more)"
+
+    # What alarms say: what is wrong, and what to do.
+    ALARM = "alarm", "{}. {}"
+    MESSAGE_WAITS = "message waits", "a message to {} has been waiting since {}"
+    MESSAGES_WAIT = (
+        "messages wait",
+        "{} messages have been waiting for more than an hour, the first since {}",
+    )
+    SHOW_WAITING = "show waiting", "`digest delivery show {}` says what keeps it."
+    NEEDS_YOU = "needs you", "a message to {} needs you: {}"
+    MESSAGE_FAILED = "message failed", "the message to {} failed: {}"
+    MESSAGES_FAILED = (
+        "messages failed",
+        "{} messages failed in the last two days, the last of them to {}: {}",
+    )
+    NOBODY_KNOWS = "nobody knows", "nobody knows why"
+    SHOW_STUCK = "show stuck", "`digest delivery show {}` says what to do."
+    DIGEST_DUE = "digest due", "the digest of {} has been due since {} and is not planned"
+    DIGESTS_DUE = "digests due", "digests are due and not planned, that of {} since {}"
+    PLANNING_FAILED = "planning failed", "{}; planning failed: {}"
+    PLANNED_AGAIN = "planned again", "Planning is tried again by itself."
+    FETCHED_AGAIN = (
+        "fetched again",
+        "It is tried again. There is nothing to do unless this lasts.",
+    )
+    NOT_OUT = "not out", "{} is not out yet"
+    MAY_BE_DEFERRED = (
+        "may be deferred",
+        (
+            "Checks go on. arXiv may have deferred it"
+            " (https://info.arxiv.org/help/availability.html)."
+        ),
+    )
+    NOT_CHECKED = "not checked", "{} was not checked"
+    NOT_COMPLETE = "not complete", "{} was not fetched completely"
+    SHOW_COVERAGE = "show coverage", "`digest coverage` says what is missing."
+    MANY_SIGNUPS = (
+        "many signups",
+        "more people asked for a mail with a link than are answered in an hour",
+    )
+    ASK_LATER = "ask later", "They can ask again later. `digest help people` says more."
 
     # Of a delivery, whatever it goes to.
     FAULT = "fault", "Digest itself failed ({})"
@@ -91,6 +139,15 @@ class Saying(StrEnum):
     NOT_CONFIRMED = "not confirmed", "{} has not confirmed"
     LETTER_NOT_AWAITED = "letter not awaited", "nobody waits for this letter any more"
     LETTERS_NOT_WANTED = "letters not wanted", "its reader wants no letters"
+
+    # How somebody unsubscribed or came back, and who did it.
+    PAGE = "page", "page"
+    ONE_CLICK = "one-click", "one-click"
+    OPERATOR = "operator", "operator"
+    MOVED = "moved", "moved"
+    NOT_ME = "not me", "not me"
+    SAME_AGAIN = "same again", "unsubscribed from {}, and this seems to be the same"
+    REFUSED_IN_A_ROW = "refused in a row", "refused in three digests in a row"
 
     # Of an exchange over HTTP.
     CONNECTION_BROKE = (

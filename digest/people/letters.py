@@ -18,11 +18,11 @@ from digest.model import secrets
 from digest.model.destinations import Destination
 from digest.model.messages import Coverage, Delivery, DeliveryPlan, Digest, Message, Occasion
 from digest.model.people import (
-    FRESH,
+    FRESH_LINK_LIFETIME,
     LETTERS_TO_ADDRESS,
-    REQUESTS,
+    REQUESTS_OF_ALL,
     REQUESTS_OF_NETWORK,
-    REQUESTS_WIDE,
+    REQUESTS_OF_WIDE_NETWORK,
     Limit,
     RequestKind,
     SignupRequest,
@@ -34,12 +34,12 @@ from digest.people.signups import (
     claim_signups,
     count_request,
     delete_signup,
-    find_free,
-    has_asked,
+    find_next_allowed,
+    has_unmailed_signups,
+    lock_counts,
     mark_mailed,
+    require_letters,
     save_signup,
-    start_counting,
-    start_letters,
 )
 from digest.people.tables import load_memberships
 from digest.plan.links import LinkMaker, find_generation, make_links, remember_preferences
@@ -92,19 +92,19 @@ def accept_request(
 ) -> datetime | None:
     """Store what somebody asked for by a form, and count it. The same is done for every address.
 
-    If a limit is met nothing is stored but that. Return then from when on (UTC) another request is
-    taken.
+    If a limit is met, only the refusal is counted. Then return from when on (UTC) another request
+    is taken.
     """
-    start_counting(conn)
+    lock_counts(conn)
     limits = _list_limits(maker, kind, network)
-    free_at = None
+    allowed_at = None
     for name, limit in limits.items():
-        moment = find_free(conn, name, limit, at)
-        if moment is not None and (free_at is None or moment > free_at):
-            free_at = moment
-    if free_at is not None:
+        moment = find_next_allowed(conn, name, limit, at)
+        if moment is not None and (allowed_at is None or moment > allowed_at):
+            allowed_at = moment
+    if allowed_at is not None:
         count_request(conn, REFUSED, at)
-        return free_at
+        return allowed_at
     for name in limits:
         count_request(conn, name, at)
     save_signup(conn, kind, address, choices, at=at)
@@ -115,11 +115,11 @@ def _list_limits(maker: LinkMaker, kind: RequestKind, network: str) -> dict[str,
     """Return the limits of a request, by the names under which requests are counted."""
     limits = {}
     if kind in _NEEDS_ADMISSION:
-        limits["all"] = REQUESTS
+        limits["all"] = REQUESTS_OF_ALL
     if "/" in network:
         is_ipv4 = "." in network
         wide = ip_network(network).supernet(new_prefix=16 if is_ipv4 else 32)
-        limits[count_name(maker, str(wide))] = REQUESTS_WIDE
+        limits[count_name(maker, str(wide))] = REQUESTS_OF_WIDE_NETWORK
     limits[count_name(maker, network)] = REQUESTS_OF_NETWORK
     return limits
 
@@ -128,13 +128,13 @@ def queue_letters(site: Site) -> int:
     """Make a letter of each new request; return how many were made."""
     now = site.clock.now()
     with site.store.read() as conn:
-        if not has_asked(conn):
+        if not has_unmailed_signups(conn):
             return 0
     made = 0
     with site.store.begin() as conn:
         asked = claim_signups(conn, _AT_ONCE)
         maker = make_links(conn, site.config)
-        start_counting(conn)
+        lock_counts(conn)
         for signup in asked:
             refusal = _find_refusal(conn, maker, signup, now)
             if refusal:
@@ -160,7 +160,7 @@ def _find_refusal(conn: Connection, maker: LinkMaker, signup: StoredSignup, now:
     if signup.kind in _OF_READERS and not load_memberships(conn, destination):
         return "its address has no subscription"
     mailbox = _count_mailbox(maker, signup.address)
-    if any(find_free(conn, mailbox, limit, now) for limit in LETTERS_TO_ADDRESS):
+    if any(find_next_allowed(conn, mailbox, limit, now) for limit in LETTERS_TO_ADDRESS):
         return "its address got as many as it may"
     return ""
 
@@ -200,7 +200,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
     slot = str(LetterSlot(signup.kind, signup.id, signup.asked_at))
     ends_at = signup.ends_at
     if signup.kind is RequestKind.FRESH:
-        ends_at = min(now + FRESH, signup.ends_at)
+        ends_at = min(now + FRESH_LINK_LIFETIME, signup.ends_at)
     token = letter_token(maker, slot, destination)
     mark_mailed(conn, signup.id, secrets.token_hash(token), ends_at)
     sender = f"{maker.installation} {LETTERS}"
@@ -218,7 +218,7 @@ def _make_letter(conn: Connection, maker: LinkMaker, signup: StoredSignup, now: 
         coverage=_NO_COVERAGE,
     )
     plan = DeliveryPlan(destination, 0, 1, key)
-    draft = DigestDraft(start_letters(conn, now), letter, [plan], ())
+    draft = DigestDraft(require_letters(conn, now), letter, [plan], ())
     digests.save(conn, [draft], at=now)
 
 

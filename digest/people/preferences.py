@@ -1,4 +1,4 @@
-"""What people do by themselves: subscribe, change, join, move, leave; and what is kept of them.
+"""What people do by themselves: subscribe, change, join, pause, move, be erased.
 
 Every edit of a person's own subscription is the same step as an edit of the operator's file: their
 saved queries and their subscription are brought in line with what they want, in one transaction.
@@ -29,6 +29,7 @@ from digest.model.people import (
     SignupRequest,
 )
 from digest.model.polls import MOST_SEARCHED
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import (
     EVERYTHING,
     DueSubscription,
@@ -38,6 +39,7 @@ from digest.model.subscriptions import (
 )
 from digest.people.signups import StoredSignup, delete_signup
 from digest.people.tables import (
+    MOVED,
     Membership,
     Person,
     change_address,
@@ -45,8 +47,8 @@ from digest.people.tables import (
     delete_person,
     load_memberships,
     load_names_ever_sent_to,
-    load_own_name,
     load_own_queries,
+    load_own_subscription_name,
     load_person,
     load_records,
     rename_query,
@@ -71,7 +73,8 @@ class Preferences:
 
     Attributes:
         own: their own subscription; None if they only read what the operator's file decides.
-        memberships: every live subscription that writes to them or that they left, their own first.
+        memberships: every live subscription that writes to them, or that they unsubscribed from;
+            their own first.
         dues: these as stored, by key.
     """
 
@@ -89,9 +92,9 @@ class Preferences:
 
     @property
     def has_active_own(self) -> bool:
-        """Whether they have a subscription of their own that they have not left.
+        """Whether they have a subscription of their own and did not unsubscribe from it.
 
-        More is added to it then.
+        What they subscribe to next is then added to it.
         """
         if self.own is None:
             return False
@@ -314,7 +317,7 @@ def choose_own_name(conn: Connection, maker: LinkMaker, person: Person, *, at: d
     Links are made of it, and a database may give a person's number again: the moment is a part
     of it.
     """
-    stored = load_own_name(conn, person)
+    stored = load_own_subscription_name(conn, person)
     if stored:
         return stored
     fresh = secrets.derive_token(maker.secret, "person", str(person.id), at.isoformat())
@@ -375,7 +378,8 @@ def _subscribe(
 def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
     """Return both wishes in one.
 
-    What they left begins anew: its saved queries stay, but off.
+    If they unsubscribed from their own subscription, it begins anew: its saved queries stay, but
+    off.
     """
     if before is None or before.own is None:
         return choices
@@ -397,9 +401,9 @@ def _merge(before: Preferences | None, choices: SignupRequest) -> SignupRequest:
 def _resubscribe_to_asked(
     conn: Connection, person: Person, asked: Collection[str], at: datetime
 ) -> None:
-    """Let somebody who left everything have what they ask for now, by name.
+    """Let somebody who unsubscribed from everything have what they ask for now, by name.
 
-    Whatever else there was stays left.
+    They stay unsubscribed from all else.
     """
     destination = person.destination
     if EVERYTHING not in subscribers.load_unsubscribed(conn, destination):
@@ -427,7 +431,7 @@ def _move(conn: Connection, maker: LinkMaker, signup: StoredSignup, at: datetime
             hint="Unsubscribe there first, or keep both.",
         )
     for unsubscribed in subscribers.load_unsubscribed(conn, before.person.destination) - {LETTERS}:
-        subscribers.save_unsubscription(conn, signup.destination, unsubscribed, how="moved", at=at)
+        subscribers.save_unsubscription(conn, signup.destination, unsubscribed, how=MOVED, at=at)
     change_address(conn, before.person, signup.address, at=at)
     person = replace(before.person, address=signup.address)
     if before.choices.queries:
@@ -440,7 +444,8 @@ def refuse_letters(conn: Connection, signup: StoredSignup, *, at: datetime) -> N
 
     The operator can lift it.
     """
-    subscribers.save_unsubscription(conn, signup.destination, LETTERS, how="not me", at=at)
+    not_me = Said.of(Saying.NOT_ME)
+    subscribers.save_unsubscription(conn, signup.destination, LETTERS, how=not_me, at=at)
     delete_signup(conn, signup.id)
 
 
@@ -519,7 +524,7 @@ def list_read_alone(config: Config, preferences: Preferences) -> dict[str, DueSu
 def undo_unsubscription(
     conn: Connection, preferences: Preferences, name: str, *, at: datetime
 ) -> None:
-    """Undo that a person left a subscription, or `EVERYTHING`, within `UNDO`."""
+    """Undo that a person unsubscribed from a subscription, or `EVERYTHING`, within `UNDO`."""
     named = [one for one in preferences.memberships if name in (one.name, EVERYTHING)]
     if not named or not preferences.can_undo(named[0], at):
         raise UsageError("this can't be undone any more", hint="Subscribe again on the first page.")
@@ -539,11 +544,12 @@ def export_records(conn: Connection, address: str) -> dict[str, Any] | None:
 
 
 def erase_person(
-    conn: Connection, config: Config, address: str, *, at: datetime, how: str = PAGE
+    conn: Connection, config: Config, address: str, *, at: datetime, how: Said = PAGE
 ) -> bool:
     """Delete everything stored about an address; return whether the operator's file still names it.
 
-    Then one row stays: that this address left. Without it the file would have it written to again.
+    If the file does, one row stays: that this address unsubscribed. Without it, digests would be
+    sent there again.
     """
     if export_records(conn, address) is None:
         raise UnknownName(f"nothing is stored about {address}")

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from digest.model.cadences import Cadence, CadenceKind
 from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.people import UNCONFIRMED, Limit, RequestKind, SignupRequest
+from digest.model.people import REQUEST_LIFETIME, Limit, RequestKind, SignupRequest
 from digest.model.subscriptions import Subscription, SubscriptionState
 from digest.store.dialect import dialect_insert, lock_advisory, upsert
 from digest.store.schema import (
@@ -29,7 +29,7 @@ from digest.store.subscribers import LETTERS
 from digest.store.subscriptions import list_settings
 
 REFUSED = "refused"
-"""Under this name requests are counted that were not taken, since a limit was met."""
+"""The name under which refused requests are counted: those that met a limit."""
 
 _HOUR = 3600
 
@@ -42,10 +42,11 @@ _PORTION = 500
 _KEPT_COUNTS = timedelta(days=31)
 """As long as the longest limit reaches back, and a day."""
 
-_UNWRITTEN = ""
+_UNMAILED = ""
 """The hash of a request's link until its letter is made."""
 
-_LETTERS_KEY = select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)
+_SELECT_LETTERS = select(subscriptions.c.id).where(subscriptions.c.name == LETTERS)
+"""Asks for the key of the subscription that letters belong to."""
 
 _IN_FLIGHT = (DeliveryState.CLAIMED, DeliveryState.SENDING)
 
@@ -75,9 +76,9 @@ def save_signup(
         "kind": kind,
         "address": address,
         "choices": choices.write(),
-        "token": _UNWRITTEN,
+        "token": _UNMAILED,
         "asked_at": at,
-        "ends_at": at + UNCONFIRMED,
+        "ends_at": at + REQUEST_LIFETIME,
     }
     insertion = insert(signups).values(row).returning(signups.c.id)
     return int(conn.execute(insertion).scalar_one())
@@ -88,15 +89,15 @@ def claim_signups(conn: Connection, limit: int) -> list[StoredSignup]:
 
     Nobody else gets them meanwhile.
     """
-    is_unwritten = signups.c.token == _UNWRITTEN
-    waiting = select(signups).where(is_unwritten)
+    is_unmailed = signups.c.token == _UNMAILED
+    waiting = select(signups).where(is_unmailed)
     oldest = waiting.order_by(signups.c.id).limit(limit)
     claimed = oldest.with_for_update(skip_locked=True)
     return [_read(row) for row in conn.execute(claimed)]
 
 
 def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: datetime) -> None:
-    """Note that a letter was made, and by what hash its link is known until when (UTC)."""
+    """Note that a letter was made: the hash of its link, and until when it opens (UTC)."""
     request = update(signups).where(signups.c.id == signup_id)
     conn.execute(request.values(token=token_hash, ends_at=ends_at))
 
@@ -104,19 +105,20 @@ def mark_mailed(conn: Connection, signup_id: int, token_hash: str, ends_at: date
 def load_signup(
     conn: Connection, token_hash: str, kind: RequestKind | None, now: datetime
 ) -> StoredSignup | None:
-    """Return the request that a letter's link is for, of one kind only if given.
+    """Return the request that a letter's link is for; None if its time is over.
 
-    None once it is over. Pressing its button deletes it, so the row is locked if the connection
-    writes.
+    If a kind is given, a request of another kind is None, too. A connection that writes locks the
+    row: when the button is pressed, the request is deleted.
     """
     if not token_hash:
         return None
-    is_its = signups.c.token == token_hash
+    is_linked = signups.c.token == token_hash
     is_open = signups.c.ends_at > now
-    found = select(signups).where(is_its, is_open)
-    if not conn.get_execution_options().get("postgresql_readonly"):
-        found = found.with_for_update()
-    row = conn.execute(found).one_or_none()
+    request = select(signups).where(is_linked, is_open)
+    can_write = not conn.get_execution_options().get("postgresql_readonly")
+    if can_write:
+        request = request.with_for_update()
+    row = conn.execute(request).one_or_none()
     if row is None or kind not in (None, row.kind):
         return None
     return _read(row)
@@ -124,14 +126,13 @@ def load_signup(
 
 def delete_signup(conn: Connection, signup_id: int) -> None:
     """Delete a request: its button was pressed, or nothing more follows."""
-    is_its = signups.c.id == signup_id
-    conn.execute(delete(signups).where(is_its))
+    conn.execute(delete(signups).where(signups.c.id == signup_id))
 
 
-def start_letters(conn: Connection, at: datetime) -> int:
-    """Return the key of the subscription that letters belong to.
+def require_letters(conn: Connection, at: datetime) -> int:
+    """Return the key of the subscription that letters belong to; store it if it is missing.
 
-    It has ended, so that it plans nothing.
+    It has ended, so that no digest is planned for it.
     """
     letters = Subscription(LETTERS, (), (), Cadence(CadenceKind.AT_ONCE), title="letters")
     ended = {
@@ -147,14 +148,14 @@ def start_letters(conn: Connection, at: datetime) -> int:
     row = list_settings(letters) | ended
     insertion = dialect_insert(conn, subscriptions)
     conn.execute(insertion.on_conflict_do_nothing(index_elements=["name"]), row)
-    return int(conn.execute(_LETTERS_KEY).scalar_one())
+    return int(conn.execute(_SELECT_LETTERS).scalar_one())
 
 
-def has_asked(conn: Connection) -> bool:
-    """Whether a letter is still to be made."""
-    is_unwritten = signups.c.token == _UNWRITTEN
-    unwritten = select(signups.c.id).where(is_unwritten)
-    return conn.execute(unwritten.limit(1)).first() is not None
+def has_unmailed_signups(conn: Connection) -> bool:
+    """Whether a request still waits for its letter to be made."""
+    is_unmailed = signups.c.token == _UNMAILED
+    unmailed = select(signups.c.id).where(is_unmailed)
+    return conn.execute(unmailed.limit(1)).first() is not None
 
 
 def delete_expired_signups(conn: Connection, now: datetime) -> int:
@@ -175,18 +176,18 @@ def _delete_old_letters(conn: Connection, now: datetime) -> None:
     busy = select(deliveries.c.digest_id).where(is_in_flight)
     letter = digests.c
     is_letter = letter.occasion == Occasion.LETTER
-    is_of_letters = letter.subscription_id.in_(_LETTERS_KEY)
-    is_over = letter.planned_at <= now - UNCONFIRMED
+    is_of_letters = letter.subscription_id.in_(_SELECT_LETTERS)
+    is_over = letter.planned_at <= now - REQUEST_LIFETIME
     is_idle = letter.id.not_in(busy)
     old = select(letter.id).where(is_letter, is_of_letters, is_over, is_idle)
     ids = list(conn.execute(old.limit(_PORTION)).scalars())
     if not ids:
         return
-    is_theirs = deliveries.c.digest_id.in_(ids)
-    messages = select(deliveries.c.id).where(is_theirs)
-    is_try = attempts.c.delivery_id.in_(messages)
-    conn.execute(delete(attempts).where(is_try))
-    conn.execute(delete(deliveries).where(is_theirs))
+    is_delivery = deliveries.c.digest_id.in_(ids)
+    delivery_ids = select(deliveries.c.id).where(is_delivery)
+    is_attempt = attempts.c.delivery_id.in_(delivery_ids)
+    conn.execute(delete(attempts).where(is_attempt))
+    conn.execute(delete(deliveries).where(is_delivery))
     conn.execute(delete(digests).where(letter.id.in_(ids)))
 
 
@@ -199,7 +200,7 @@ def count_request(conn: Connection, name: str, at: datetime) -> None:
     upsert(conn, request_counts, row, {"count": request_counts.c.count + 1})
 
 
-def start_counting(conn: Connection) -> None:
+def lock_counts(conn: Connection) -> None:
     """Let no other transaction count before this one ends.
 
     So each that judges a limit sees all that was counted.
@@ -207,29 +208,29 @@ def start_counting(conn: Connection) -> None:
     lock_advisory(conn, _COUNTING)
 
 
-def find_free(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:
-    """Return from when on (UTC) a limit that is met now lets another one pass.
+def find_next_allowed(conn: Connection, name: str, limit: Limit, now: datetime) -> datetime | None:
+    """Return from when on (UTC) one more request is allowed; None if one is allowed now.
 
-    None if it is not met. The hour in which its span begins counts whole: never more pass than
-    it says.
+    Requests are counted by the hour, and the limit's span may begin within an hour. All of that
+    hour is counted, so that never more requests are taken than the limit says.
     """
     columns = request_counts.c
     is_within = columns.hour >= _hour_of(now - limit.span)
     number = columns.count.label("number")
     hours = select(columns.hour, number).where(columns.name == name, is_within)
     counted = {row.hour: row.number for row in conn.execute(hours)}
-    left = sum(counted.values())
-    free_at = None
-    for hour in sorted(counted):
-        if left >= limit.most:
+    remaining = sum(counted.values())
+    allowed_at = None
+    for hour in sorted(counted):  # the oldest hour is the first to leave the span
+        if remaining >= limit.most:
             hour_ends_at = datetime.fromtimestamp((hour + 1) * _HOUR, UTC)
-            free_at = hour_ends_at + limit.span
-        left -= counted[hour]
-    return free_at
+            allowed_at = hour_ends_at + limit.span
+        remaining -= counted[hour]
+    return allowed_at
 
 
 def is_refusing(conn: Connection, now: datetime) -> bool:
-    """Whether requests were refused within the last hour, or in the hour that this began in."""
+    """Whether requests were refused in the last hour; as they are counted, up to two hours ago."""
     columns = request_counts.c
     is_recent = columns.hour >= _hour_of(now - timedelta(hours=1))
     refused = select(columns.hour).where(columns.name == REFUSED, is_recent)

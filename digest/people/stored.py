@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from digest.model.people import LETTERS_TO_ADDRESS, UNCONFIRMED
+from digest.model.people import LETTERS_TO_ADDRESS, REQUEST_LIFETIME
 from digest.render.contexts import StoredKind
 from digest.store.outbox import KEPT_DAYS
 
@@ -48,7 +48,7 @@ STORED: Final = (
         "What you asked for by a form, and the address that you gave",
         "We send a link to that address."
         " What you asked for happens when you press the button there.",
-        f"{UNCONFIRMED // timedelta(hours=1)} hours, or until you press the button",
+        f"{REQUEST_LIFETIME // timedelta(hours=1)} hours, or until you press the button",
         ("signups",),
     ),
     StoredKind(

@@ -28,6 +28,7 @@ from digest.interest.tables import is_liked_by, read_likes_source, write_likes_s
 from digest.model.destinations import Destination, mail_to
 from digest.model.messages import DeliveryState
 from digest.model.people import OwnQuery, name_query
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import EVERYTHING, SubscriberState, SubscriptionState, write_origin
 from digest.store import queries
 from digest.store.dialect import dialect_insert
@@ -55,10 +56,13 @@ from digest.store.schema import (
 from digest.store.subscribers import DestinationState
 from digest.store.tokens import TokenPurpose
 
+MOVED = Said.of(Saying.MOVED)
+"""How an address came to get or not to get what another one had."""
+
 _AFTER_THE_FILE = 10_000
 """The position of a reader who joined: after all destinations that the operator's file names."""
 
-_HIDDEN = frozenset({"token", "hash", "body", "owner", "lease_until"})
+_HIDDEN = frozenset({"token", "hash", "body", "shared", "owner", "lease_until"})
 """Columns that are shown to nobody: bytes, hashes of links, and who works on a row."""
 
 
@@ -98,10 +102,11 @@ class Membership:
 
 def load_person(conn: Connection, address: str) -> Person | None:
     """Return who has a mail address, given in its one spelling; locked if the connection writes."""
-    found = select(subscribers).where(subscribers.c.address == address)
-    if not conn.get_execution_options().get("postgresql_readonly"):
-        found = found.with_for_update()  # two changes at once take turns
-    row = conn.execute(found).one_or_none()
+    owner = select(subscribers).where(subscribers.c.address == address)
+    can_write = not conn.get_execution_options().get("postgresql_readonly")
+    if can_write:
+        owner = owner.with_for_update()  # two changes at once take turns
+    row = conn.execute(owner).one_or_none()
     return _read_person(row) if row else None
 
 
@@ -113,19 +118,19 @@ def load_people(conn: Connection) -> list[Person]:
     """Return everybody who subscribed by themselves, by address."""
     places = subscription_destinations.c
     joined = select(places.destination).where(places.is_joined)
-    readers = [Destination.parse(place) for place in conn.execute(joined).scalars()]
-    addresses = [reader.address for reader in readers]
+    destinations = [Destination.parse(text) for text in conn.execute(joined).scalars()]
+    addresses = [destination.address for destination in destinations]
     is_owned = subscriptions.c.subscriber_id.is_not(None)
     owners = select(subscriptions.c.subscriber_id).where(is_owned)
     is_owner = subscribers.c.id.in_(owners)
-    is_reader = subscribers.c.address.in_(addresses)
-    people = select(subscribers).where(or_(is_owner, is_reader)).order_by(subscribers.c.address)
+    has_joined = subscribers.c.address.in_(addresses)
+    people = select(subscribers).where(or_(is_owner, has_joined)).order_by(subscribers.c.address)
     return [_read_person(row) for row in conn.execute(people)]
 
 
-def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) -> Person:
+def confirm_person(conn: Connection, address: str, *, how: Said, at: datetime) -> Person:
     """Count an address as confirmed by its owner; return who that is."""
-    row = {"address": address, "state": SubscriberState.CONFIRMED, "how": how, "since": at}
+    row = {"address": address, "state": SubscriberState.CONFIRMED, "how": str(how), "since": at}
     insertion = dialect_insert(conn, subscribers).values(row)
     confirmation = insertion.on_conflict_do_update(index_elements=["address"], set_=row)
     return _read_person(conn.execute(confirmation.returning(subscribers)).one())
@@ -134,14 +139,14 @@ def confirm_person(conn: Connection, address: str, *, how: str, at: datetime) ->
 def load_own_queries(conn: Connection, person: Person) -> list[OwnQuery]:
     """Return a person's saved queries in the order they were made."""
     columns = saved_queries.c
-    followed = select(subscription_queries.c.query_id)
-    is_on = columns.id.in_(followed)
+    in_use = select(subscription_queries.c.query_id)
+    is_on = columns.id.in_(in_use)
     is_theirs = columns.origin == person.origin
     is_live = columns.ended_at.is_(None)
-    found = queries.current_revision().where(is_theirs, is_live).order_by(columns.id)
-    found = found.add_columns(is_on.label("is_on"))
+    theirs = queries.current_revision().where(is_theirs, is_live).order_by(columns.id)
+    revisions = theirs.add_columns(is_on.label("is_on"))
     own_queries = []
-    for row in conn.execute(found):
+    for row in conn.execute(revisions):
         query = OwnQuery(row.name, row.text, bool(row.is_on))
         own_queries.append(query)
     return own_queries
@@ -162,11 +167,11 @@ def rename_query(conn: Connection, person: Person, name: str, text: str) -> str:
     return new_name
 
 
-def load_own_name(conn: Connection, person: Person) -> str:
+def load_own_subscription_name(conn: Connection, person: Person) -> str:
     """Return the name of a person's own subscription, which may have ended; "" for none."""
     is_own = subscriptions.c.origin == person.origin
-    own_name = select(subscriptions.c.name).where(is_own)
-    return str(conn.execute(own_name).scalar() or "")
+    name = select(subscriptions.c.name).where(is_own)
+    return str(conn.execute(name).scalar() or "")
 
 
 def set_owner(conn: Connection, person: Person) -> None:
@@ -183,14 +188,15 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
     """
     key = str(destination)
     suppressed = select(suppressions).where(suppressions.c.destination == key)
-    suppressed_at = {row.subscription: row.since for row in conn.execute(suppressed)}
+    since_by_name = {row.subscription: row.since for row in conn.execute(suppressed)}
+    since_for_all = since_by_name.get(EVERYTHING)
     columns = subscriptions.c
     places = subscription_destinations.c
     is_of_subscription = places.subscription_id == columns.id
     is_in_use = places.state != DestinationState.DISABLED
     is_live = columns.state != SubscriptionState.ENDED
     is_of_file = columns.subscriber_id.is_(None)
-    found = (
+    live = (
         select(subscriptions, places.is_joined)
         .join(subscription_destinations, is_of_subscription)
         .where(places.destination == key, is_in_use)
@@ -198,15 +204,14 @@ def load_memberships(conn: Connection, destination: Destination) -> list[Members
         .order_by(is_of_file, columns.name)
     )
     memberships = []
-    for row in conn.execute(found):
-        unsubscribed_at = suppressed_at.get(EVERYTHING) or suppressed_at.get(row.name)
+    for row in conn.execute(live):
         membership = Membership(
             id=row.id,
             name=row.name,
             title=row.title,
             origin=row.origin,
             is_joined=row.is_joined,
-            unsubscribed_at=unsubscribed_at,
+            unsubscribed_at=since_for_all or since_by_name.get(row.name),
         )
         memberships.append(membership)
     return memberships
@@ -217,8 +222,8 @@ def load_names_ever_sent_to(conn: Connection, destination: Destination) -> list[
     places = subscription_destinations.c
     is_of_subscription = places.subscription_id == subscriptions.c.id
     names = select(subscriptions.c.name).join(subscription_destinations, is_of_subscription)
-    found = names.where(places.destination == str(destination))
-    return list(conn.execute(found).scalars())
+    sent_to = names.where(places.destination == str(destination))
+    return list(conn.execute(sent_to).scalars())
 
 
 def save_membership(
@@ -228,7 +233,7 @@ def save_membership(
 
     Doing it twice changes nothing more.
     """
-    joined = {"state": DestinationState.ACTIVE, "reason": "", "since": at, "is_joined": True}
+    joined = {"state": DestinationState.ACTIVE, "reason": NOTHING, "since": at, "is_joined": True}
     row = {
         "subscription_id": subscription_id,
         "destination": str(destination),
@@ -253,35 +258,36 @@ def change_address(conn: Connection, person: Person, address: str, *, at: dateti
 
     Their own subscription and joined ones then write to the new address. Deliveries that wait or
     have ended, and links to unsubscribe, go with them. What the operator's file sends to the old
-    address stays there, and so does a message that is on its way. Suppressions are not moved: the
-    caller writes those of the new address before. Here the old address loses its own for these
-    subscriptions.
+    address stays there, and so does a message that is on its way. Suppressions of the old address
+    for these subscriptions are deleted: the caller wrote them for the new address before.
     """
     moved = update(subscribers).where(subscribers.c.id == person.id)
-    conn.execute(moved.values(address=address, how="moved", since=at))
+    conn.execute(moved.values(address=address, how=str(MOVED), since=at))
     old = str(person.destination)
     new = str(mail_to(address))
-    theirs = _load_own_and_joined(conn, person)
-    _move_deliveries(conn, theirs, old, new)
+    name_by_id = _load_own_and_joined(conn, person)
+    subscription_ids = name_by_id.keys()
+    names = name_by_id.values()
+    _move_deliveries(conn, subscription_ids, old, new)
     places = subscription_destinations.c
-    is_theirs = places.subscription_id.in_(theirs)
-    membership = update(subscription_destinations).where(places.destination == old, is_theirs)
-    conn.execute(membership.values(destination=new))
-    _move_unsubscribe_links(conn, theirs.values(), old, new)
-    for subscription_id in theirs:
+    is_theirs = places.subscription_id.in_(subscription_ids)
+    to_old = update(subscription_destinations).where(places.destination == old, is_theirs)
+    conn.execute(to_old.values(destination=new))
+    _move_unsubscribe_links(conn, names, old, new)
+    for subscription_id in subscription_ids:
         source = write_likes_source(subscription_id, old)
-        liked = update(libraries).where(libraries.c.source == source)
-        conn.execute(liked.values(source=write_likes_source(subscription_id, new)))
+        likes = update(libraries).where(libraries.c.source == source)
+        conn.execute(likes.values(source=write_likes_source(subscription_id, new)))
     end_links(conn, person.destination)
-    remote_addresses = destination_addresses.c.destination == old
-    conn.execute(delete(destination_addresses).where(remote_addresses))
+    is_old_address = destination_addresses.c.destination == old
+    conn.execute(delete(destination_addresses).where(is_old_address))
     is_of_old = suppressions.c.destination == old
-    is_of_theirs = suppressions.c.subscription.in_(theirs.values())
+    is_of_theirs = suppressions.c.subscription.in_(names)
     conn.execute(delete(suppressions).where(is_of_old, is_of_theirs))
 
 
 def _load_own_and_joined(conn: Connection, person: Person) -> dict[int, str]:
-    """Return a person's own subscription and those they joined: the names, by id."""
+    """Return the names of a person's own subscription and of those they joined, by id."""
     columns = subscriptions.c
     places = subscription_destinations.c
     is_to_them = places.destination == str(person.destination)
@@ -301,9 +307,9 @@ def _move_deliveries(
     columns = deliveries.c
     to_old = update(deliveries).where(columns.destination == old, columns.digest_id.in_(theirs))
     # The bytes of an earlier try name the old address.
-    unwritten = {"destination": new, "body": None, "media_type": None}
+    without_bytes = {"destination": new, "body": None, "shared": None, "media_type": None}
     waiting = to_old.where(columns.state == DeliveryState.READY)
-    conn.execute(waiting.values(unwritten))
+    conn.execute(waiting.values(without_bytes))
     ended = to_old.where(columns.ended_at.is_not(None))
     conn.execute(ended.values(destination=new))
 
@@ -336,11 +342,13 @@ def load_records(conn: Connection, address: str, person_id: int) -> dict[str, li
     nobody with this address is stored: there may still be a request, or a suppression.
     """
     key = str(mail_to(address))
-    found = _list_theirs(address, person_id)
-    found[suppressions] = suppressions.c.destination == key
-    found[subscription_destinations] |= subscription_destinations.c.destination == key
+    conditions = _list_conditions(address, person_id)
+    is_own_or_joined = conditions[subscription_destinations]
+    is_to_them = subscription_destinations.c.destination == key
+    conditions[subscription_destinations] = or_(is_own_or_joined, is_to_them)
+    conditions[suppressions] = suppressions.c.destination == key
     records = {}
-    for table, is_theirs in found.items():
+    for table, is_theirs in conditions.items():
         if table in (matches, query_matches):
             continue
         rows = conn.execute(select(table).where(is_theirs)).mappings()
@@ -360,13 +368,13 @@ def delete_person(
     Their own digests, saved queries and what was matched are deleted, too. What they shared with
     others stays: a digest of a subscription they joined does not name them.
 
-    `keep_suppressions` if the operator's file names the address: that it unsubscribed must be
+    `keep_suppressions`: the operator's file names the address, so that it unsubscribed must be
     remembered.
     """
     destination = mail_to(address)
     end_links(conn, destination)
     _delete_near_days(conn, destination, write_origin(person_id))
-    for table, is_theirs in _list_theirs(address, person_id).items():
+    for table, is_theirs in _list_conditions(address, person_id).items():
         conn.execute(delete(table).where(is_theirs))
     if not keep_suppressions:
         is_theirs = suppressions.c.destination == str(destination)
@@ -377,15 +385,16 @@ def _delete_near_days(conn: Connection, destination: Destination, origin: str) -
     """Delete how near papers were to what a person likes, and to their own libraries."""
     likes = select(libraries.c.source).where(is_liked_by(str(destination)))
     sources = conn.execute(likes).scalars()
-    liked = [read_likes_source(source) for source in sources]
+    ids_with_likes = [read_likes_source(source) for source in sources]
     is_own = subscriptions.c.origin == origin
     own_ids = select(subscriptions.c.id).where(is_own)
-    days_of = near_days.c.subscription_id
-    conn.execute(delete(near_days).where(or_(days_of.in_(liked), days_of.in_(own_ids))))
+    subscription_id = near_days.c.subscription_id
+    is_theirs = or_(subscription_id.in_(ids_with_likes), subscription_id.in_(own_ids))
+    conn.execute(delete(near_days).where(is_theirs))
 
 
-def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
-    """Return which rows are about an address, by table, in an order in which they can be deleted.
+def _list_conditions(address: str, person_id: int) -> dict[Table, ColumnElement[bool]]:
+    """Return the condition for rows about an address, by table, in an order for deleting them.
 
     Suppressions and near days are not among them: the callers know which of these they want.
     """
@@ -428,7 +437,8 @@ def _list_theirs(address: str, person_id: int) -> dict[Table, ColumnElement[bool
     theirs[query_revisions] = is_own_revision
     theirs[saved_queries] = is_own_query
 
-    names_address = signups.c.choices.contains(f'"{address}"', autoescape=True)
+    json_text = f'"{address}"'
+    names_address = signups.c.choices.contains(json_text, autoescape=True)
     theirs[signups] = or_(signups.c.address == address, names_address)
     theirs[destination_addresses] = destination_addresses.c.destination == key
     theirs[consents] = consents.c.subscriber_id == person_id

@@ -15,16 +15,17 @@ from digest.model import secrets
 from digest.model.destinations import Destination
 from digest.model.errors import UnknownName, UsageError
 from digest.model.people import UNDO
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import EVERYTHING, write_title
 from digest.plan.slots import next_due
 from digest.store import subscribers, subscriptions, tokens
 from digest.store.subscribers import LETTERS
 from digest.store.tokens import TokenPurpose
 
-ONE_CLICK = "one-click"
+ONE_CLICK = Said.of(Saying.ONE_CLICK)
 """How somebody unsubscribed: by the button of their mail program (RFC 8058)."""
 
-PAGE = "page"
+PAGE = Said.of(Saying.PAGE)
 """How somebody unsubscribed or resubscribed: by a button of the page that a mailed link opens."""
 
 
@@ -70,7 +71,7 @@ def find_unsubscription(conn: Connection, token: str) -> Unsubscription | None:
 
 
 def unsubscribe_by_link(
-    conn: Connection, token: str, *, how: str, at: datetime
+    conn: Connection, token: str, *, how: Said, at: datetime
 ) -> Unsubscription | None:
     """Unsubscribe from what a link names, and return it; None if there is no such link.
 
@@ -98,7 +99,7 @@ def resubscribe_by_link(conn: Connection, token: str, *, at: datetime) -> Unsubs
 
 
 def unsubscribe_from(
-    conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
+    conn: Connection, destination: Destination, subscription: str, *, how: Said, at: datetime
 ) -> bool:
     """Stop sending to a destination once the transaction ends well.
 
@@ -114,7 +115,7 @@ def unsubscribe_from(
 
 
 def resubscribe_to(
-    conn: Connection, destination: Destination, subscription: str, *, how: str, at: datetime
+    conn: Connection, destination: Destination, subscription: str, *, how: Said, at: datetime
 ) -> tuple[str, ...]:
     """Resubscribe a destination, because the person who unsubscribed asks for it.
 

@@ -18,7 +18,7 @@ from digest.model.cadences import CadenceKind
 from digest.model.messages import Coverage, EarlierDigest
 from digest.model.subscriptions import DueSubscription
 from digest.plan.digests import last_sent_until
-from digest.plan.slots import checked_moment, covered_since
+from digest.plan.slots import find_covered_until, find_visible_moment
 from digest.poll.coverage import load_coverage
 from digest.store import digests, papers
 from digest.store.matches import DueSlot
@@ -56,7 +56,7 @@ class Coverages:
         timing = turn.timing
         if timing.cadence.kind is CadenceKind.AT_ONCE or self.load(conn).is_complete:
             return True
-        moment = checked_moment(timing.cadence, timing.quiet_hours, self._now, self._source)
+        moment = find_visible_moment(timing.cadence, timing.quiet_hours, self._now, self._source)
         return self.load(conn, moment).is_complete
 
     def load_missed(self, conn: Connection, changes: Iterable[StoredChange]) -> Coverage:
@@ -85,7 +85,7 @@ class Coverages:
         if last is not None:
             last_sent = announcement_moment(last)
             for due in quiet:
-                covered_until = covered_since(due.subscription, due.last_slot) or last_sent
+                covered_until = find_covered_until(due.subscription, due.last_slot) or last_sent
                 first = next(announcements_between(covered_until, last_sent), last)
                 since[due.id] = announcement_moment(first)
         return digests.load_earlier(conn, since)
@@ -99,7 +99,7 @@ class Coverages:
         earlier: Sequence[EarlierDigest],
     ) -> Coverage:
         """Add which announcements a digest is for, by its turns, its papers and what was sent."""
-        covered_until = covered_since(due.subscription, due.last_slot)
+        covered_until = find_covered_until(due.subscription, due.last_slot)
         told_until = last_sent_until(earlier)
         if told_until is not None:  # a digest that was missed is for more than was out by its turn
             told_at = announcement_moment(told_until)

@@ -161,8 +161,8 @@ def last_sent_until(earlier: Sequence[EarlierDigest]) -> date | None:
     until: date | None = None
     for one in earlier:
         announced = one.coverage.announcement
-        is_of_all = one.occasion is Occasion.SCHEDULED and one.coverage.is_complete
-        if is_of_all and announced is not None:
+        is_for_whole_announcement = one.occasion is Occasion.SCHEDULED and one.coverage.is_complete
+        if is_for_whole_announcement and announced is not None:
             until = max(announced, until or announced)
     return until
 

@@ -33,7 +33,7 @@ from digest.plan.order import Precedence, find_near
 from digest.poll.coverage import load_unchecked
 from digest.query import AnalysedPaper, PaperIndex, Query, analyse
 from digest.site import Site
-from digest.store import backups, changes, digests, matches, papers, queries
+from digest.store import backups, changes, digests, matches, papers, queries, words
 from digest.store.digests import DigestDraft
 from digest.store.matches import MatchRow
 
@@ -99,7 +99,7 @@ class Drafts:
                 change = self._changes[id_]
                 latest[change.paper_key] = change
         newest = sorted(latest.values(), key=_find_update, reverse=True)
-        lists = self._interests.sort(conn, due, newest) or _list_by_query(due, newest)
+        lists = self._interests.sort(conn, due, newest) or _list_by_query(conn, due, newest)
         chosen = {change.id for change in choose_sample(lists)}
         return keep_changes(rows, chosen)
 
@@ -273,10 +273,11 @@ def _find_update(change: StoredChange) -> tuple[datetime, ArxivId]:
 
 
 def _list_by_query(
-    due: DueSubscription, newest: Sequence[StoredChange]
+    conn: Connection, due: DueSubscription, newest: Sequence[StoredChange]
 ) -> list[Sequence[StoredChange]]:
     """Return of the newest changes those of each query, and then all of them."""
-    index = PaperIndex(change.paper for change in newest)
+    read = words.load(conn, [change.text_key for change in newest])
+    index = PaperIndex(read.get(change.text_key, change.paper) for change in newest)
     places = index.find(_read_queries(due.revisions).values())
     lists = [_choose(newest, met) for met in places]
     return [*lists, newest]

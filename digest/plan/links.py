@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from urllib.parse import quote
 
 from sqlalchemy import Connection
@@ -18,7 +19,7 @@ from digest.store import tokens
 from digest.store.tokens import TokenPurpose
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkMaker:
     """Makes an installation's secret addresses."""
 
@@ -70,7 +71,7 @@ class LinkMaker:
             return links
         mail = self.config.mail
         back_to = mail.unsubscribe or mail.from_address
-        if self._is_shared(destination):
+        if destination in self._shared:
             return replace(links, ask=back_to)
         if back_to:
             subject = quote(f"leave {digest.subscription}", safe="")
@@ -79,7 +80,8 @@ class LinkMaker:
             return links
         token = self.unsubscribe_token(destination, digest.subscription)
         preferences = f"{base}/p/{self.preferences_token(destination, generation)}"
-        likes = f"{preferences}/d/{page}" if self._has_one_reader(digest.subscription) else ""
+        has_several = digest.subscription in self._read_by_several
+        likes = "" if has_several else f"{preferences}/d/{page}"
         return replace(links, unsubscribe=f"{base}/u/{token}", preferences=preferences, likes=likes)
 
     @property
@@ -87,15 +89,17 @@ class LinkMaker:
         """The public address without its last slash; "" for none."""
         return self.config.web.base_url.rstrip("/")
 
-    def _is_shared(self, destination: Destination) -> bool:
-        """Whether several people read what comes to a destination."""
-        shared = [one for one in self.config.subscriptions if one.shared]
-        return any(destination in one.destinations for one in shared)
+    @cached_property
+    def _shared(self) -> frozenset[Destination]:
+        """Destinations where several people read what comes."""
+        places = [one.destinations for one in self.config.subscriptions if one.shared]
+        return frozenset().union(*places)
 
-    def _has_one_reader(self, subscription: str) -> bool:
-        """Whether one person alone reads a subscription, so far as `digest.toml` says."""
-        written = [one for one in self.config.subscriptions if one.name == subscription]
-        return all(one.has_one_reader for one in written)
+    @cached_property
+    def _read_by_several(self) -> frozenset[str]:
+        """Subscriptions that more than one person reads, so far as `digest.toml` says."""
+        written = self.config.subscriptions
+        return frozenset(one.name for one in written if not one.has_one_reader)
 
 
 def make_refs_url(config: Config) -> str:

@@ -1,6 +1,7 @@
 """Decides when a subscription is due, in its zone and outside its quiet hours.
 
-Pure: the step that plans loads the facts, asks here, and writes down the answer.
+A turn is one time at which a cadence wants a digest. Its name is the slot of that digest.
+The step that plans loads the facts, asks here, and writes down the answer.
 """
 
 from __future__ import annotations
@@ -47,25 +48,31 @@ _ONE_DAY = timedelta(days=1)
 
 _INSTANT = timedelta(microseconds=1)
 
-_LATE = timedelta(hours=6)
-"""So much after its turn a digest says why it is late."""
+_LATE_AFTER = timedelta(hours=6)
+"""A digest that is made so long after its turn says why it is late."""
 
-_EARLY = 25
-"""So many minutes before a turn a run is started, since it may start late."""
+_MINUTES_BEFORE = 25
+"""A run is started so many minutes before a turn, since it may start late."""
 
-_AGAIN = 90
-"""So many minutes later it is started once more."""
+_MINUTES_BETWEEN = 90
+"""It is started once more so many minutes later."""
 
-_CROWDED = 15
-"""Never at a quarter of an hour, as many are."""
+_QUARTER_HOUR = 15
+"""No run is started at a full quarter of an hour: too many others are."""
 
 _DAY_MINUTES = 24 * 60
 
-_ANNOUNCED = Cadence.parse(
+Starts = tuple[tuple[str, str], ...]
+"""Times at which runs start: the five fields of cron, and their zone."""
+
+_AFTER_ANNOUNCEMENT = Cadence.parse(
     "sundays, mondays, tuesdays, wednesdays and thursdays at 23:15 America/New_York"
 )
-"""When a digest `on announcement` is expected: OAI-PMH shows it towards 22:30, `POLL_TIMES` allows
-it at 22:45."""
+"""The cadence by the clock that stands for `on announcement`.
+
+OAI-PMH shows an announcement towards 22:30. `POLL_TIMES` allows a check from 22:45. A run may take
+half an hour.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +81,9 @@ class Slot:
 
     Attributes:
         name: unique within the subscription.
-        due_at: when it is due (UTC).
-        latest_at: until when it waits for an incomplete announcement at most (UTC), not before
-            `due_at`; an announcement's own turn has no such moment, and is here itself.
+        due_at: when it is due (UTC), after its quiet hours.
+        latest_at: until when a turn by the clock waits at most for an incomplete announcement
+            (UTC), not before `due_at`; for an announcement's own turn it is `due_at`.
         announcement: the date of the announcement whose turn it is; None for a turn by the clock.
     """
 
@@ -92,10 +99,11 @@ def next_slot(
 ) -> Slot | None:
     """Return the first turn due after a moment whose name was not taken.
 
-    None if only an event makes it due.
+    None if only an event makes it due. `taken` has the names that `take_slot` returns.
     """
     if cadence.kind is CadenceKind.AT_ONCE:
         return None
+    # Quiet hours may have put off the turn of an earlier date.
     first = _day_of(cadence, after) - 2 * _ONE_DAY
     turns = _walk_slots(cadence, quiet, first, _ONE_DAY)
     return next(slot for slot in turns if slot.due_at > after and not is_taken(taken, slot.name))
@@ -129,14 +137,17 @@ def nearest_slot(
 
 
 def take_slot(taken: str, name: str) -> str:
-    """Return the names taken last, one of each kind, after another was taken."""
+    """Return the names taken last with one more: one of each kind, with blanks between."""
     kind = SlotName.parse(name).kind
     others = [one for one in taken.split() if SlotName.parse(one).kind is not kind]
     return " ".join([*others, name])
 
 
 def is_taken(taken: str, name: str) -> bool:
-    """Tell whether a turn was taken already, or passed over for a later one of its kind."""
+    """Tell whether a turn was taken already, or passed over for a later one of its kind.
+
+    The names of turns of one kind sort by time.
+    """
     kind = SlotName.parse(name).kind
     return any(name <= one for one in taken.split() if SlotName.parse(one).kind is kind)
 
@@ -191,7 +202,8 @@ def _read_day(cadence: Cadence, name: str) -> date | None:
     if slot.kind is not _find_kind(cadence):
         return None
     if slot.kind is SlotKind.WEEK:
-        return slot.find_weekday(min(cadence.days) + 1)
+        monday_is_0 = min(cadence.days)
+        return slot.find_weekday(monday_is_0 + 1)
     return slot.day
 
 
@@ -226,8 +238,8 @@ class SlotDecision:
     """What becomes of a turn, and where its subscription stands then.
 
     Attributes:
-        unchecked: turns that closed unchecked, which its digest tells.
-        is_missed: it is sent as the turn before the last, which is still to come.
+        unchecked: turns that closed unchecked; the digest names them.
+        is_missed: the digest is of the turn before the last one, which gets its own later.
     """
 
     outcome: SlotOutcome
@@ -242,14 +254,14 @@ class SlotFacts:
     """What is known of a turn that has come.
 
     Attributes:
-        due_at: when the first turn that nobody took was due (UTC), or when the open one is due
-            again.
+        due_at: when the subscription was due (UTC): at the first turn that nobody took, or again
+            for the open one.
         coverage: what was checked of the last announcement.
         is_checked: the announcements that were visible when the last turn came were checked to
             their end.
         newest_run: the last match run with papers that wait for it; 0 if none wait.
-        patience: how long it may wait past its time for an announcement that is not complete; None
-            for as long as its cadence says.
+        patience: how long after it is due a turn by the clock may wait for an announcement that is
+            not complete; None if its cadence alone says how long.
         waiting_since: when the first of the papers that wait was matched (UTC); None for just now.
     """
 
@@ -283,59 +295,65 @@ def decide_slot(subscription: Subscription | Timing, facts: SlotFacts) -> SlotDe
 
 def _decide_turn(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> SlotDecision:
     """Decide what becomes of the last turn that has come; nobody took it."""
-    rests_until = _find_rest(subscription, last, facts)
+    rests_until = _find_rest_end(subscription, last, facts)
     if rests_until is not None:
         state = replace(facts.state, next_due_at=rests_until, awaits_check=False)
         return SlotDecision(SlotOutcome.STAY_OPEN, "", state)
     closed = _list_closed(subscription, last, facts)
-    waits_until = _find_wait(subscription, last, facts)
-    before = None if waits_until is None else _find_missed(subscription, last, facts)
+    waits_until = _find_wait_end(subscription, last, facts)
+    if waits_until is None:
+        if facts.newest_run or facts.is_checked:
+            return _take_turn(subscription, last, facts, closed)
+        return _keep_open(subscription, last, facts, closed)
+    before = _find_missed_turn(subscription, last, facts)
     if before is not None:
         state = TurnState(last.due_at, take_slot(facts.state.taken, before.name))
-        told = tuple(one for one in closed if one.due_at != before.due_at)
-        return SlotDecision(SlotOutcome.MAKE, before.name, state, told, is_missed=True)
-    if waits_until is not None:
-        unchecked = (*closed, *_record_open(last, facts))
-        state = TurnState(waits_until, facts.state.taken, awaits_check=True, unchecked=unchecked)
-        return SlotDecision(SlotOutcome.WAIT, "", state)
-    if facts.newest_run or facts.is_checked:
-        return _decide_taken(subscription, last, facts, closed)
-    return _decide_open(subscription, last, facts, closed)
+        others = tuple(one for one in closed if one.due_at != before.due_at)
+        return SlotDecision(SlotOutcome.MAKE, before.name, state, others, is_missed=True)
+    unchecked = (*closed, *_record_open(last, facts))
+    state = TurnState(waits_until, facts.state.taken, awaits_check=True, unchecked=unchecked)
+    return SlotDecision(SlotOutcome.WAIT, "", state)
 
 
 def _decide_at_once(facts: SlotFacts) -> SlotDecision:
-    """Send all that waits; nothing else is said, as a first digest may have shown all there was."""
+    """Send all that waits. If nothing does, say nothing: a first digest may have shown it all."""
     if not facts.newest_run:
         return SlotDecision(SlotOutcome.PASS, "", TurnState(None, facts.state.taken))
     slot = str(SlotName.of_run(facts.newest_run))
     return SlotDecision(SlotOutcome.MAKE, slot, TurnState(None, take_slot(facts.state.taken, slot)))
 
 
-def _decide_taken(
+def _take_turn(
     subscription: Subscription | Timing,
     last: Slot,
     facts: SlotFacts,
     closed: tuple[UncheckedTurn, ...],
 ) -> SlotDecision:
-    """Send what there is, or let the turn pass: it was checked, or brings papers all the same."""
+    """Make the digest of a turn, or let the turn pass if there is nothing to say.
+
+    The turn was checked, or brings papers all the same.
+    """
     taken = take_slot(facts.state.taken, last.name)
     following = _find_next(subscription, facts.now, taken)
     is_quiet_day = facts.coverage.is_settled and subscription.when_empty is WhenEmpty.NOTE
     if facts.newest_run or is_quiet_day or subscription.when_empty is WhenEmpty.ALWAYS:
-        told = (*closed, *_find_late(subscription, last, facts))
-        return SlotDecision(SlotOutcome.MAKE, last.name, TurnState(following, taken), told)
+        named = (*closed, *_record_late(subscription, last, facts))
+        return SlotDecision(SlotOutcome.MAKE, last.name, TurnState(following, taken), named)
     return SlotDecision(SlotOutcome.PASS, "", TurnState(following, taken, unchecked=closed))
 
 
-def _decide_open(
+def _keep_open(
     subscription: Subscription | Timing,
     last: Slot,
     facts: SlotFacts,
     closed: tuple[UncheckedTurn, ...],
 ) -> SlotDecision:
-    """Leave a turn open that was not checked and has nothing to send; say so once to who asked."""
+    """Leave a turn open that was not checked and has nothing to send.
+
+    A note says so once, unless `when_empty` is `skip`.
+    """
     state = TurnState(
-        next_due_at=_find_following(subscription, last, facts),
+        next_due_at=_find_due_while_open(subscription, last, facts),
         taken=facts.state.taken,
         awaits_check=facts.now < _find_closing(last, facts),
         unchecked=(*closed, *_record_open(last, facts)),
@@ -359,7 +377,10 @@ def next_due(
 
 
 def first_due(subscription: Subscription, begin: datetime, taken: str = "") -> datetime:
-    """Return the first turn from a moment on; `at once` shows at that moment what waits."""
+    """Return when a subscription is due first, from a moment on.
+
+    What is sent at once is due at that moment, or when its quiet hours end.
+    """
     turn = _find_next(subscription, begin - _INSTANT, taken)
     return turn or leave_quiet(subscription.cadence, subscription.quiet_hours, begin)
 
@@ -378,10 +399,11 @@ def realign_due(
     return slot.due_at if slot else leave_quiet(subscription.cadence, subscription.quiet_hours, now)
 
 
-def covered_since(subscription: Subscription, taken: str) -> datetime | None:
-    """Return up to when turns that were taken are for what was announced (UTC); None without any.
+def find_covered_until(subscription: Subscription, taken: str) -> datetime | None:
+    """Return up to when the turns that were taken cover what was announced (UTC).
 
-    That is until when the last one of this cadence would wait, as it would lie now.
+    That is the `latest_at` of the last one, by the quiet hours and the zone's data as they are now.
+    None if no name is one of this cadence.
     """
     cadence = subscription.cadence
     for name in taken.split():
@@ -397,14 +419,15 @@ def _find_next(subscription: Subscription | Timing, after: datetime, taken: str)
     return None if slot is None else slot.due_at
 
 
-def checked_moment(
+def find_visible_moment(
     cadence: Cadence, quiet: QuietHours | None, now: datetime, source: str
 ) -> datetime:
-    """Return a moment (UTC) whose last announcement is the one visible when the last turn came."""
-    return _find_visible(latest_slot(cadence, quiet, now), source)
+    """Return the moment (UTC) up to which announcements were visible when the last turn came."""
+    return _find_visible_until(latest_slot(cadence, quiet, now), source)
 
 
-def _find_visible(slot: Slot, source: str) -> datetime:
+def _find_visible_until(slot: Slot, source: str) -> datetime:
+    """Return the moment (UTC) up to which announcements are visible when a turn comes."""
     if slot.announcement is not None:
         return announcement_moment(slot.announcement)
     return slot.due_at - VISIBLE_AFTER[source]
@@ -418,41 +441,50 @@ def _list_closed(
     Those that came while Digest did not run are among them, if something was announced since the
     turn before.
     """
-    opened = _find_opened(subscription, last, facts)
+    opened = _find_left_open(subscription, last, facts)
     closed = [one for one in facts.state.unchecked if one != opened]
     known = {one.due_at for one in closed}
-    idle = [slot.due_at for slot in _list_idle(subscription, last, facts)]
-    missed = [
-        UncheckedTurn(due_at, TurnFailure.DID_NOT_RUN) for due_at in idle if due_at not in known
-    ]
+    missed = []
+    for slot in _list_downtime_turns(subscription, last, facts):
+        if slot.due_at not in known:
+            missed.append(UncheckedTurn(slot.due_at, TurnFailure.DID_NOT_RUN))
     return (*closed, *missed)
 
 
-def _list_idle(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> Iterator[Slot]:
-    """Yield the turns before the last one that came while Digest did not run, if they had news."""
+def _list_downtime_turns(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> Iterator[Slot]:
+    """Yield the turns before the last one that came while Digest did not run.
+
+    A turn is left out if nothing was announced since the one before it.
+    """
     cadence = subscription.cadence
     quiet = subscription.quiet_hours
     first = latest_slot(cadence, quiet, facts.due_at)
     if first == last:
         return
-    was_waiting = facts.state.awaits_check and first.due_at < facts.due_at
+    was_left_open = facts.state.awaits_check and first.due_at < facts.due_at
     announced_before = None
-    week_before = _day_of(cadence, first.due_at) - 8 * _ONE_DAY
-    for slot in _walk_slots(cadence, quiet, week_before, _ONE_DAY):
+    # Begin a week earlier: what was announced by the turn before the first is no news for that.
+    begin = _day_of(cadence, first.due_at) - 8 * _ONE_DAY
+    for slot in _walk_slots(cadence, quiet, begin, _ONE_DAY):
         if slot.due_at >= last.due_at:
             return
-        announced = latest_announcement(_find_visible(slot, facts.coverage.source))
+        announced = latest_announcement(_find_visible_until(slot, facts.coverage.source))
         has_news = announced != announced_before
         announced_before = announced
-        is_missed = slot.due_at > first.due_at or (slot == first and not was_waiting)
+        is_missed = slot.due_at > first.due_at or (slot == first and not was_left_open)
         if is_missed and has_news and not is_taken(facts.state.taken, slot.name):
             yield slot
 
 
-def _find_opened(
+def _find_left_open(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> UncheckedTurn | None:
-    """Return the last turn as it was left open, at another hour perhaps; None if it was not."""
+    """Return the last turn as it was left open; None if it was not.
+
+    It may have been due at another hour then.
+    """
     for one in facts.state.unchecked:
         nearest = nearest_slot(subscription.cadence, subscription.quiet_hours, one.due_at)
         if nearest == last:
@@ -460,16 +492,16 @@ def _find_opened(
     return None
 
 
-def _find_late(
+def _record_late(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> tuple[UncheckedTurn, ...]:
     """Return the turn of a digest that is made hours after it, and why; nothing if it is not late.
 
-    A run that starts within a day is as late as its schedule wants it.
+    If no run has met it before, it is late after a day alone: runs may start once a day.
     """
-    if facts.now - last.due_at < _LATE:
+    if facts.now - last.due_at < _LATE_AFTER:
         return ()
-    opened = _find_opened(subscription, last, facts)
+    opened = _find_left_open(subscription, last, facts)
     if opened is None and facts.due_at <= last.due_at <= facts.now - _ONE_DAY:
         opened = UncheckedTurn(last.due_at, TurnFailure.DID_NOT_RUN)
     return (replace(opened, is_late=True),) if opened else ()
@@ -479,62 +511,68 @@ def _record_open(last: Slot, facts: SlotFacts) -> tuple[UncheckedTurn, ...]:
     """Return what is kept of the last turn while it is open; nothing if it was checked."""
     if facts.is_checked:
         return ()
-    is_missing = facts.coverage.is_awaited and facts.coverage.failing_since is None
-    failure = TurnFailure.NOT_ANNOUNCED if is_missing else TurnFailure.ARXIV_FAILED
+    is_unannounced = facts.coverage.is_awaited and facts.coverage.failing_since is None
+    failure = TurnFailure.NOT_ANNOUNCED if is_unannounced else TurnFailure.ARXIV_FAILED
     return (UncheckedTurn(last.due_at, failure),)
 
 
 def _find_closing(slot: Slot, facts: SlotFacts) -> datetime:
     """Return when an open turn closes (UTC): at the next announcement, once its wait is over."""
     following = announcement_moment(next_announcement(slot.due_at))
-    return max(following, _end_wait(slot, facts))
+    return max(following, _find_wait_limit(slot, facts))
 
 
-def _list_hours(cadence: Cadence) -> Cadence | None:
-    """Return the hour of each day at which a weekly turn may come late; None for other cadences."""
+def _make_daily(cadence: Cadence) -> Cadence | None:
+    """Return a weekly cadence with the same hour of every day; None for other cadences.
+
+    At that hour a weekly turn that was left open may come later.
+    """
     if cadence.kind is not CadenceKind.CLOCK or len(cadence.days) > 1:
         return None
     return replace(cadence, days=EVERY_DAY, fortnight=None)
 
 
-def _find_following(
+def _find_due_while_open(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> datetime | None:
-    """Return when a subscription with an open turn is due by the clock (UTC)."""
+    """Return when a subscription with an open turn is due by the clock (UTC).
+
+    A weekly one is due at its hour of a day after the turn has closed, if no turn comes before.
+    """
     following = _find_next(subscription, facts.now, facts.state.taken)
-    hours = _list_hours(subscription.cadence)
+    daily = _make_daily(subscription.cadence)
     closing = _find_closing(last, facts)
-    if hours is None or following is None:
+    if daily is None or following is None:
         return following
-    again = next_slot(hours, subscription.quiet_hours, max(facts.now, closing))
+    again = next_slot(daily, subscription.quiet_hours, max(facts.now, closing))
     return min(following, again.due_at) if again else following
 
 
-def _find_rest(
+def _find_rest_end(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> datetime | None:
-    """Return until when a turn left open waits, now that it is closed (UTC); None if it may go.
+    """Return until when a turn that was left open and has closed rests (UTC); None if it does not.
 
-    A weekly turn closes with the next one alone. After another announcement it goes at its hour of
-    a day.
+    Nothing is decided of it until the next turn. A weekly one is decided once more before: at its
+    hour of a day after it has closed.
     """
     closing = _find_closing(last, facts)
-    if _find_opened(subscription, last, facts) is None or facts.now < closing:
+    if _find_left_open(subscription, last, facts) is None or facts.now < closing:
         return None
-    hours = _list_hours(subscription.cadence)
-    if hours is not None:
-        last_hour = latest_slot(hours, subscription.quiet_hours, facts.now)
+    daily = _make_daily(subscription.cadence)
+    if daily is not None:
+        last_hour = latest_slot(daily, subscription.quiet_hours, facts.now)
         if last_hour.due_at >= closing:
             return None
-    return _find_following(subscription, last, facts)
+    return _find_due_while_open(subscription, last, facts)
 
 
-def _find_wait(
+def _find_wait_end(
     subscription: Subscription | Timing, last: Slot, facts: SlotFacts
 ) -> datetime | None:
     """Return until when the last turn waits for the rest of its announcement (UTC), or None.
 
-    Papers that have waited with the turn before, as quiet hours came between, don't wait again.
+    Papers that have waited with the turn before don't wait again: quiet hours held them back.
     """
     cadence = subscription.cadence
     coverage = facts.coverage
@@ -545,12 +583,12 @@ def _find_wait(
         before = latest_slot(cadence, subscription.quiet_hours, last.due_at - _INSTANT)
         if facts.waiting_since <= before.latest_at:
             return None
-    waits_until = _end_wait(last, facts)
+    waits_until = _find_wait_limit(last, facts)
     return waits_until if facts.now < waits_until else None
 
 
-def _end_wait(slot: Slot, facts: SlotFacts) -> datetime:
-    """Return how long a turn waits for an announcement that is not complete, at most (UTC)."""
+def _find_wait_limit(slot: Slot, facts: SlotFacts) -> datetime:
+    """Return until when a turn waits at most for an announcement that is not complete (UTC)."""
     if slot.announcement is not None:
         return alarm_moment(slot.announcement)
     if facts.patience is None:
@@ -558,7 +596,9 @@ def _end_wait(slot: Slot, facts: SlotFacts) -> datetime:
     return min(slot.latest_at, slot.due_at + facts.patience)
 
 
-def _find_missed(subscription: Subscription | Timing, last: Slot, facts: SlotFacts) -> Slot | None:
+def _find_missed_turn(
+    subscription: Subscription | Timing, last: Slot, facts: SlotFacts
+) -> Slot | None:
     """Return the turn before the last if papers should have gone out then.
 
     None if they wait for the last.
@@ -570,51 +610,51 @@ def _find_missed(subscription: Subscription | Timing, last: Slot, facts: SlotFac
         return None
     quiet = subscription.quiet_hours
     first = latest_slot(cadence, quiet, facts.due_at)
-    # None was missed; but with quiet hours one put off to the night's end looks like the next.
+    # None came between. But with quiet hours one that was put off to their end looks like the last.
     if first == last and quiet is None:
         return None
     before = latest_slot(cadence, quiet, last.due_at - _INSTANT)
     if is_taken(facts.state.taken, before.name):
         return None
     matched_at = facts.waiting_since or facts.now
-    came_by = latest_announcement(matched_at - VISIBLE_AFTER[coverage.source])
-    is_of_before = coverage.announcement is not None and came_by < coverage.announcement
+    announced = latest_announcement(matched_at - VISIBLE_AFTER[coverage.source])
+    is_of_before = coverage.announcement is not None and announced < coverage.announcement
     return before if is_of_before or coverage.is_awaited else None
 
 
-def plan_starts(cadences: Iterable[Cadence]) -> tuple[tuple[str, str], ...]:
+def plan_starts(cadences: Iterable[Cadence]) -> Starts:
     """Return when runs that wait half an hour for a turn must start.
 
-    That is said in cron's five fields, with their zone. Each turn has a start before it, and
-    another 90 minutes later.
+    Each turn has a start before it, and another 90 minutes later.
     """
-    days: dict[tuple[str, int], set[int]] = defaultdict(set)
+    days_of_starts: dict[tuple[str, int], set[int]] = defaultdict(set)
     for cadence in cadences:
-        turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
-        first = turn.at.hour * 60 + turn.at.minute - _EARLY
-        if first % _CROWDED == 0:
+        turn = cadence if cadence.kind is CadenceKind.CLOCK else _AFTER_ANNOUNCEMENT
+        first = turn.at.hour * 60 + turn.at.minute - _MINUTES_BEFORE
+        if first % _QUARTER_HOUR == 0:
             first -= 1
-        for start in (first, first + _AGAIN):
-            later_days, minute = divmod(start, _DAY_MINUTES)
-            days[turn.zone, minute] |= {(day + 1 + later_days) % 7 for day in turn.days}
-    hours: dict[tuple[str, int, tuple[int, ...]], list[int]] = defaultdict(list)
-    for (zone, start), weekdays in sorted(days.items()):
-        hour, minute = divmod(start, 60)
-        hours[zone, minute, tuple(sorted(weekdays))].append(hour)
+        for start in (first, first + _MINUTES_BETWEEN):
+            later_days, day_minute = divmod(start, _DAY_MINUTES)
+            cron_days = {(day + 1 + later_days) % 7 for day in turn.days}  # from Sunday, which is 0
+            days_of_starts[turn.zone, day_minute] |= cron_days
+    hours_of_lines: dict[tuple[str, int, tuple[int, ...]], list[int]] = defaultdict(list)
+    for (zone, day_minute), cron_days in sorted(days_of_starts.items()):
+        hour, minute = divmod(day_minute, 60)
+        hours_of_lines[zone, minute, tuple(sorted(cron_days))].append(hour)
     starts = []
-    for (zone, minute, weekdays_of_all), found in hours.items():
-        at = ",".join(map(str, found))
-        starts.append((f"{minute} {at} * * {_write_weekdays(weekdays_of_all)}", zone))
+    for (zone, minute, weekdays), hours in hours_of_lines.items():
+        at = ",".join(map(str, hours))
+        starts.append((f"{minute} {at} * * {_write_weekdays(weekdays)}", zone))
     return tuple(starts)
 
 
-def plan_starts_in_utc(cadences: Iterable[Cadence], year: int) -> tuple[tuple[str, str], ...]:
-    """Return the same for a clock that knows no zones: a start is in time in summer and winter."""
+def plan_starts_in_utc(cadences: Iterable[Cadence], year: int) -> Starts:
+    """Return when runs must start, by a clock that knows only UTC: in summer and in winter."""
     new_year = date(year, 1, 1)
     monday = new_year - timedelta(days=new_year.weekday())
     turns = []
     for cadence in cadences:
-        turn = cadence if cadence.kind is CadenceKind.CLOCK else _ANNOUNCED
+        turn = cadence if cadence.kind is CadenceKind.CLOCK else _AFTER_ANNOUNCEMENT
         for offset in _list_offsets(turn.zone, year):
             moment = datetime.combine(monday, turn.at) - offset
             later_days = (moment.date() - monday).days

@@ -17,7 +17,7 @@ from digest.match.rules import read_exclusion
 from digest.model.cadences import leave_quiet
 from digest.model.errors import DigestError, StoreBusy, StoreError
 from digest.model.messages import FIRST_DIGEST_PAPERS, Digest, EarlierDigest, Occasion
-from digest.model.said import Said, Saying
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.slots import SlotKind, SlotName
 from digest.model.subscriptions import DueSubscription, TurnState, WhenEmpty
 from digest.plan.digests import is_already_sent
@@ -52,13 +52,12 @@ class PlanReport:
     failures: list[Said] = field(default_factory=list)
 
     @property
-    def trouble(self) -> str:
-        """The first subscription that could not be planned, and why; "" if all could."""
+    def trouble(self) -> Said:
+        """The first subscription that could not be planned, and why; nothing if all could."""
         if not self.failures:
-            return ""
-        others = len(self.failures) - 1
-        more = f" (and {others:,} more)" if others else ""
-        return f"{self.failures[0]}{more}"
+            return NOTHING
+        first, *others = self.failures
+        return Said.of(Saying.AND_MORE, first, f"{len(others):,}") if others else first
 
     def note(self, name: str, outcome: SlotOutcome) -> None:
         """Note a turn that brought no digest."""

@@ -239,8 +239,12 @@ def store_changes(
     run_id: int,
     at: datetime,
     as_of: datetime | None,
+    hashes: Mapping[str, bytes] | None = None,
 ) -> tuple[Change, ...]:
-    """Store how the papers of one page, fetched at a moment (UTC), differ from what is stored."""
+    """Store how the papers of one page, fetched at a moment (UTC), differ from what is stored.
+
+    `hashes` are those of the records they were read from, by their ids; none for a search.
+    """
     # Who stores the same papers at once waits, and finds them known.
     papers.load_mark(conn, STORED, lock=True)
     known = papers.load_known(conn, [paper.id for paper in page])
@@ -251,7 +255,7 @@ def store_changes(
     for paper in keep_latest(returning):
         begun = forgotten[paper.id]
         found += compare_forgotten(paper, begun.version, begun.begun_hash)
-    changes.save(conn, found, content_hash, run_id=run_id, at=at, as_of=as_of)
+    changes.save(conn, found, content_hash, run_id=run_id, at=at, as_of=as_of, hashes=hashes)
     return found
 
 

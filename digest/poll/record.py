@@ -14,7 +14,7 @@ from digest.arxiv.oai import OaiPage
 from digest.model.announcements import Change, Kind
 from digest.model.errors import ArxivError, ArxivRejected, ArxivUnreadable
 from digest.model.numbers import count
-from digest.model.papers import ArxivId, Paper
+from digest.model.papers import ArxivId
 from digest.model.polls import RunOutcome, Source
 from digest.model.said import NOTHING, Said
 from digest.poll import rules
@@ -108,13 +108,13 @@ class RunTally:
     highest: ArxivId | None = None
     totals: dict[str, int] = field(default_factory=dict)
 
-    def add_page(self, papers: Sequence[Paper], changes: Sequence[Change]) -> None:
+    def add_page(self, ids: Sequence[ArxivId], changes: Sequence[Change]) -> None:
         """Count what one page brought; ids of before April 2007 don't show how new they are."""
         self.pages += 1
-        self.papers += len(papers)
+        self.papers += len(ids)
         self.new += sum(change.kind is Kind.NEW for change in changes)
         self.changed += sum(change.known is not None for change in changes)
-        recent = [paper.id for paper in papers if not paper.id.archive]
+        recent = [id_ for id_ in ids if not id_.archive]
         if self.highest is not None:
             recent.append(self.highest)
         self.highest = max(recent, default=None)
@@ -290,6 +290,7 @@ class RecordedRun:
                 run_id=self._id,
                 at=fetched.fetched_at,
                 as_of=page.response_date,
+                hashes=page.hashes if isinstance(page, OaiPage) else None,
             )
             set_aside = [(entry.position, entry.error, entry.snippet) for entry in page.quarantined]
             runs.quarantine_entries(
@@ -298,7 +299,7 @@ class RecordedRun:
                 self._tally.pages,
                 set_aside,
                 fetched.fetched_at,
-                readable=[paper.id for paper in page.papers],
+                readable=page.ids,
             )
             self._count(page, changes)
             runs.note_progress(
@@ -319,11 +320,11 @@ class RecordedRun:
 
     def _count(self, page: AtomPage | OaiPage, changes: Sequence[Change]) -> None:
         set_aside = len(page.quarantined)
-        self._tally.add_page(page.papers, changes)
+        self._tally.add_page(page.ids, changes)
         self._tally.quarantined += set_aside
         report = self._report
         report.pages += 1
-        report.papers += len(page.papers)
+        report.papers += len(page.ids)
         report.quarantined += set_aside
         for change in changes:
             report.kinds[change.kind] = report.kinds.get(change.kind, 0) + 1

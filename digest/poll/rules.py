@@ -19,6 +19,7 @@ from digest.model.clock import write_moment, write_with_zone
 from digest.model.messages import Coverage
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap, LastChecks, PollSummary
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import TurnFailure, UncheckedTurn
 
 CONFIRMED_AFTER = timedelta(minutes=30)
@@ -36,7 +37,7 @@ Such a server numbers otherwise.
 ALONE = 2
 """That many ids are asked for one by one, of the interface that knows a paper first."""
 
-SPARSE = "most ids around it are missing too: this server does not number papers as arXiv does"
+SPARSE = Said.of(Saying.NUMBERED_OTHERWISE)
 
 POLL_TIMES = (time(0, 30), time(3, 30), time(9, 0), time(15, 0), time(22, 45))
 """Eastern times from which a new check is worth a request.
@@ -219,13 +220,13 @@ def choose_due(gaps: Sequence[Gap], now: datetime) -> list[Gap]:
     return due
 
 
-def explain_giving_up(gap: Gap) -> str:
+def explain_giving_up(gap: Gap) -> Said:
     """Say why an id is given up."""
     asked = f"{gap.asks} times" if gap.asks > 1 else "once"
     began = f"{gap.missed_at:%-d %b}"
     if gap.asked_at is None:
-        return f"arXiv knew no such paper, asked {asked} from {began} {gap.missed_at.year}"
-    return f"arXiv knew no such paper, asked {asked} from {began} to {gap.asked_at:%-d %b %Y}"
+        return Said.of(Saying.NOT_KNOWN, asked, f"{began} {gap.missed_at.year}")
+    return Said.of(Saying.NOT_KNOWN_UNTIL, asked, began, f"{gap.asked_at:%-d %b %Y}")
 
 
 def latest_poll_time(now: datetime) -> datetime:

@@ -1,7 +1,7 @@
 """Asks arXiv's search: by choice, in place of a harvest that fails, and for a query's past.
 
-If very many saved queries are new at once, most are answered from what is stored, so a thousand
-of them cost no more of arXiv's time than sixty.
+At most `rules.MOST_FIRST_SEARCHES` new saved queries a day are searched for their newest papers.
+The others are answered from what is stored.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ from digest.poll.novelty import (
 from digest.poll.record import PollReport, RecordedRun
 from digest.query import PaperIndex, parse_query, to_arxiv
 from digest.site import Site
-from digest.store import changes, matches, queries, runs
+from digest.store import changes, matches, queries, runs, words
 from digest.store.matches import FirstDigest
 from digest.store.runs import ABANDONED
 
 BEGINNING = datetime(1991, 8, 1, tzinfo=UTC)
 """arXiv's first month: a first check asks for the newest papers, however old."""
 
-PAPERS = 50
-"""Asked for: the newest 15 by submission lie within them, whatever was revised lately."""
+FIRST_DIGEST_PAGE = 50
+"""Papers asked for at once for a first digest.
 
+Its 15 papers, the newest by submission, are among them, whatever was revised lately.
+"""
 
-_FAILURES = 2
+_MOST_FAILURES = 2
 """After that many failed searches no other is made now."""
 
 PAGE = 200
@@ -67,7 +69,8 @@ is met by the next harvest.
 EVERYTHING = "submittedDate:[198001010000 TO 299912312359]"
 """A search for all of arXiv; a few papers carry dates from before its beginning."""
 
-_RUNS_SEARCHED = 24
+_RUNS_READ = 24
+"""So many of the last harvests are read to find since when they fail."""
 
 
 def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
@@ -78,10 +81,11 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
     digest.
     """
     now = site.clock.now()
+    pending: dict[str, FirstDigest] = {}
     with site.store.read() as conn:
-        pending = {
-            look.revision.canonical: look for look in matches.load_first_digests(conn) if look.days
-        }
+        for owed in matches.load_first_digests(conn):
+            if owed.days:
+                pending[owed.revision.canonical] = owed
         if not pending:
             return
         if site.config.arxiv.source == "query":
@@ -90,48 +94,51 @@ def fetch_first_digest_papers(site: Site, report: PollReport) -> None:
             return
         if report.is_cut_short:
             return
-        rule = make_novelty_rule(read_known_before(runs.load_cursor(conn, Source.HARVEST)))
-        thin = _find_thin(conn, pending)
-        made_today = len(
-            runs.load_polls_since(conn, Source.FIRST_DIGEST, now - timedelta(hours=24))
-        )
-    left = thin[: max(0, rules.MOST_FIRST_SEARCHES - made_today)]
+        harvest = runs.load_cursor(conn, Source.HARVEST)
+        unfilled = _find_unfilled(conn, pending)
+        day_before = now - timedelta(hours=24)
+        made = runs.load_polls_since(conn, Source.FIRST_DIGEST, day_before)
+    rule = make_novelty_rule(read_known_before(harvest))
+    left = unfilled[: max(0, rules.MOST_FIRST_SEARCHES - len(made))]
     unanswered: list[str] = []
-    while left and len(unanswered) < _FAILURES:
+    while left and len(unanswered) < _MOST_FAILURES:
         text = left.pop(0)
         if not _fetch_newest(site, report, pending[text], rule, len(left)):
             unanswered.append(text)
     report.awaiting = frozenset((*unanswered, *left))
-    report.is_cut_short = False  # whose papers were found need not wait any longer
+    report.is_cut_short = False  # all first digests are made now that wait for none of these
 
 
-def _find_thin(conn: Connection, texts: Collection[str]) -> list[str]:
-    """Return the queries that match too few stored papers, and whose newest were not asked for."""
+def _find_unfilled(conn: Connection, texts: Collection[str]) -> list[str]:
+    """Return the queries with too few stored papers, and whose newest were not asked for yet."""
     asked = runs.load_cursors(conn, Source.FIRST_DIGEST)
-    queries = {text: parse_query(text) for text in texts if text not in asked}
-    if not queries:
+    unasked = {text: parse_query(text) for text in texts if text not in asked}
+    if not unasked:
         return []
-    stored = PaperIndex(change.paper for change in changes.load_latest(conn))
-    found = zip(queries, stored.find(queries.values()), strict=True)
+    latest = words.load(conn, changes.list_latest(conn))
+    stored = PaperIndex(latest.values())
+    found = zip(unasked, stored.find(unasked.values()), strict=True)
     return [text for text, papers in found if len(papers) < FIRST_DIGEST_PAPERS]
 
 
 def _fetch_newest(
-    site: Site, report: PollReport, look: FirstDigest, rule: NoveltyRule, left: int
+    site: Site, report: PollReport, owed: FirstDigest, rule: NoveltyRule, left: int
 ) -> bool:
-    """Ask for the newest papers of a query, before `left` others.
+    """Ask for the newest papers of a query; `left` others come after it.
 
-    Return False if that may succeed later.
+    Return False if arXiv did not answer, and may do so later.
     """
-    text = look.revision.canonical
-    what = f"{look.revision.name}: its newest papers, for a first digest"
+    text = owed.revision.canonical
+    what = f"{owed.revision.name}: its newest papers, for a first digest"
     if left:
         what += f"; {left} more"
     site.progress.begin("poll", what)
     run = RecordedRun(site, report, Source.FIRST_DIGEST, text, rule=rule)
     query = to_arxiv(parse_query(text))
-    pages = walk_search(site.client, query, until=BEGINNING, size=PAPERS, asks_twice=True)
-    since = site.clock.now() - timedelta(days=look.days)
+    pages = walk_search(
+        site.client, query, until=BEGINNING, size=FIRST_DIGEST_PAGE, asks_twice=True
+    )
+    since = site.clock.now() - timedelta(days=owed.days)
     with run.recording(window_from=since.date()):
         run.store_page(next(pages))
     site.progress.end("poll", run.summary())
@@ -141,17 +148,17 @@ def _fetch_newest(
 def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> None:
     """Ask for each saved query by a search of its own; all of them are one check.
 
-    For a new query it reaches as far back as any search does: what that does not meet is new when
+    The first search for a query reaches as far back as any does. What it does not meet is new when
     it comes.
     """
     now = site.clock.now()
-    reaching = {}
+    last_reaching = {}
     with site.store.read() as conn:
         novelty = load_novelty_rules(conn)
         texts = sorted({revision.canonical for revision in queries.active_revisions(conn)})
         last = runs.load_last_checks(conn, Source.QUERY)
         for days, _ in rules.SEARCH_LOOKBACKS:
-            reaching[days] = runs.load_last_reaching(conn, Source.QUERY, days)
+            last_reaching[days] = runs.load_last_reaching(conn, Source.QUERY, days)
     if not texts:
         return
     has_new = not last.failures and any(text not in novelty.searched for text in texts)
@@ -159,12 +166,12 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
     if not is_due:
         report.why_not = rules.describe_pause(last, now, site.config.zone)
         return
-    days = rules.choose_reach(rules.SEARCH_LOOKBACKS, rules.SEARCH_LOOKBACK, reaching, now)
-    until = {}
+    days = rules.choose_reach(rules.SEARCH_LOOKBACKS, rules.SEARCH_LOOKBACK, last_reaching, now)
+    reaches_to = {}
     for text in texts:
         reach = days if text in novelty.searched else rules.LONGEST_LOOKBACK
-        until[text] = rules.search_until(novelty.checked.get(text), now, reach)
-    earliest = min(until.values())
+        reaches_to[text] = rules.search_until(novelty.checked.get(text), now, reach)
+    earliest = min(reaches_to.values())
     report.was_due = True
     report.is_bootstrap = not novelty.checked
     what = count(len(texts), "saved query", "saved queries")
@@ -184,7 +191,7 @@ def poll_queries(site: Site, report: PollReport, *, even_if_not_due: bool) -> No
                 f"there are {len(texts):,} saved queries, and {limit}",
                 hint='Write source = "harvest" under [arxiv].',
             )
-        _search_each(site, report, run, until, novelty.searched)
+        _search_each(site, report, run, reaches_to, novelty.searched)
     site.progress.end("poll", run.summary())
 
 
@@ -192,24 +199,28 @@ def _search_each(
     site: Site,
     report: PollReport,
     run: RecordedRun,
-    until: Mapping[str, datetime],
+    reaches_to: Mapping[str, datetime],
     searched: Collection[str],
 ) -> None:
-    """Make one search for each query, until arXiv fails at two in a row."""
+    """Make one search for each query, until arXiv fails at two in a row.
+
+    A query that it refuses is no failure. `reaches_to`: how far back each search goes (UTC).
+    """
     has_failed = False
-    for text, earliest in until.items():
+    for text, until in reaches_to.items():
         size = PAGE if text in searched else WIDE_PAGE
         try:
             query = to_arxiv(parse_query(text))
-            for page in walk_search(site.client, query, until=earliest, size=size, asks_twice=True):
+            for page in walk_search(site.client, query, until=until, size=size, asks_twice=True):
                 run.store_page(page, text)
         except (ArxivRejected, ArxivFaulted, ArxivShort) as error:
-            is_refusal = isinstance(error, ArxivRejected)
-            if has_failed and not is_refusal:
-                raise
-            has_failed = not is_refusal
-            if is_refusal:
+            if isinstance(error, ArxivRejected):
                 report.refused.add(text)
+                has_failed = False
+            elif has_failed:
+                raise
+            else:
+                has_failed = True
             report.failures.append(error.said)
             run.note_shortfall(error.said, error.reader_message)
         else:
@@ -232,15 +243,14 @@ def stand_in_for_harvest(
     if is_unwanted or last.complete is None or last.complete >= poll_time:
         return
     with site.store.read() as conn:
-        harvests = runs.load_last(conn, Source.HARVEST, _RUNS_SEARCHED)
+        newest_first = runs.load_last(conn, Source.HARVEST, _RUNS_READ)
         before = runs.load_last(conn, Source.FALLBACK, 1)
-    failed = []
-    for harvest in takewhile(lambda run: not run.is_complete, harvests):
+    failing_since = now
+    for harvest in takewhile(lambda run: not run.is_complete, newest_first):
         if harvest.failure != ABANDONED:
-            failed.append(harvest)
+            failing_since = harvest.started_at
     is_first = not before or before[0].started_at < poll_time
-    has_failed_long = bool(failed) and now - failed[-1].started_at >= rules.FALLBACK_AFTER
-    if not is_first or not has_failed_long:
+    if not is_first or now - failing_since < rules.FALLBACK_AFTER:
         return
     until = last.complete - timedelta(days=FALLBACK_DAYS)
     since = f"{until:%a} {until.day} {until:%b}"
@@ -248,6 +258,7 @@ def stand_in_for_harvest(
     run = RecordedRun(
         site, report, Source.FALLBACK, rule=novelty.harvest_rule(), lookback=FALLBACK_DAYS
     )
+    # Later, an answer that there is nothing is compared with the searches before.
     pages = walk_search(site.client, EVERYTHING, until=until, size=WIDE_PAGE, asks_twice=not before)
     with run.recording(window_from=until.date()):
         for page in pages:

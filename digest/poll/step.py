@@ -25,7 +25,7 @@ from digest.poll.novelty import load_novelty_rules, make_novelty_rule, read_know
 from digest.poll.record import PollReport, RecordedRun
 from digest.poll.search import poll_queries, stand_in_for_harvest
 from digest.site import Site
-from digest.store import gaps, papers, runs
+from digest.store import gaps, papers, runs, words
 from digest.store.runs import Cursor, PollRun
 
 RESERVED = 2
@@ -129,10 +129,14 @@ def _settle(site: Site, asked: Sequence[Gap]) -> int:
 
 
 def poll_days(site: Site, days: int) -> PollReport:
-    """Store what arXiv announced in the last days, or since it was last asked."""
+    """Store what arXiv announced in the last days, or since it was last asked.
+
+    Read words anew that another release read otherwise.
+    """
     report = PollReport()
     with site.store.begin() as conn:
         runs.abandon_running(conn, site.clock.now())
+        words.renew(conn)
         last = runs.load_last_checks(conn, Source.HARVEST)
     _poll_harvest(site, report, even_if_not_due=last.failure is not None, first_days=days)
     return report
@@ -156,13 +160,13 @@ def _poll_harvest(
     site: Site, report: PollReport, *, even_if_not_due: bool, first_days: int = rules.BOOTSTRAP_DAYS
 ) -> None:
     now = site.clock.now()
-    reaching = {}
+    last_reaching = {}
     with site.store.read() as conn:
         novelty = load_novelty_rules(conn)
         cursor = runs.load_cursor(conn, Source.HARVEST)
         last = runs.load_last_checks(conn, Source.HARVEST)
         for days, _ in rules.HARVEST_OVERLAPS:
-            reaching[days] = runs.load_last_reaching(conn, Source.HARVEST, days)
+            last_reaching[days] = runs.load_last_reaching(conn, Source.HARVEST, days)
         newest = papers.load_newest_paper(conn, is_harvested=True)
         broken_off = _find_broken_off(conn, now)
     if not even_if_not_due and not rules.is_poll_due(last, now):
@@ -172,7 +176,9 @@ def _poll_harvest(
     if is_bootstrap:
         overlap = first_days
     else:
-        overlap = rules.choose_reach(rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, reaching, now)
+        overlap = rules.choose_reach(
+            rules.HARVEST_OVERLAPS, rules.LEAST_OVERLAP, last_reaching, now
+        )
     newest_on = newest[1] if newest else None
     from_date = rules.harvest_from(cursor.complete_from, now, overlap, newest_on)
     what = "everything arXiv announced since"
@@ -197,7 +203,7 @@ def _poll_harvest(
         if is_bootstrap and broken_off is None and not run.papers:
             site.progress.update("nothing there; checking further back")
             wider_from = run.widen(from_date - WIDER)
-            for page in walk_records(site.client, wider_from):
+            for page in _walk_from(site, wider_from):
                 run.store_page(page)
     site.progress.end("poll", run.summary())
     if run.failure is not None and not is_bootstrap:
@@ -216,12 +222,22 @@ def _walk(
         from_date = find_day(broken_off.next_token) or from_date
     elif broken_off is not None:
         try:
-            yield from walk_records(site.client, from_date, token=broken_off.next_token)
+            yield from _walk_from(site, from_date, broken_off.next_token)
         except TokenExpired:
             site.progress.update("the list has changed since; reading it from its beginning")
         else:
             return
-    yield from walk_records(site.client, from_date)
+    yield from _walk_from(site, from_date)
+
+
+def _walk_from(site: Site, from_date: date, token: str = "") -> Iterator[Fetched[OaiPage]]:
+    """Go through the harvest; what was stored from the same records before is not read again."""
+
+    def load_hashes(ids: Sequence[str]) -> dict[str, bytes]:
+        with site.store.read() as conn:
+            return papers.load_record_hashes(conn, ids)
+
+    return walk_records(site.client, from_date, token=token, load_hashes=load_hashes)
 
 
 def _find_broken_off(conn: Connection, now: datetime) -> PollRun | None:

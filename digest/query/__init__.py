@@ -12,6 +12,7 @@ Fields are `ti abs au author co jr cat rn id doi all` and `submittedDate:[… TO
 from digest.query.arxiv_syntax import to_arxiv
 from digest.query.evaluation import AnalysedPaper, analyse
 from digest.query.index import PaperIndex
+from digest.query.paper_words import IndexedPaper
 from digest.query.parser import parse_query
 from digest.query.queries import Query, find_reasons, matches
 from digest.query.tokens import Note, NoteKind
@@ -21,6 +22,7 @@ __all__ = [
     "AnalysedPaper",
     "And",
     "Condition",
+    "IndexedPaper",
     "Node",
     "Not",
     "Note",

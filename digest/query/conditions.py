@@ -14,7 +14,14 @@ from digest.model import taxonomy
 from digest.model.errors import UsageError
 from digest.model.papers import ArxivId
 from digest.query.canonical import needs_quotes, print_condition
-from digest.query.names import SEVERAL, Person, UnclearPerson, is_generation, spell_name
+from digest.query.names import (
+    SEVERAL,
+    Person,
+    UnclearPerson,
+    has_several,
+    is_generation,
+    spell_name,
+)
 from digest.query.pasted import normalise_signs
 from digest.query.tokens import (
     BETWEEN_WORDS,
@@ -89,7 +96,8 @@ def read_condition(
     if term.is_exact and _READERS[prefix] is not _read_words:
         value = f'"{term.value}"' if term.is_quoted else term.value
         message = f"{prefix}: is never stemmed, so it takes no ="
-        source.fail(term.position, message, f"Write {prefix}:{value}.")
+        form = f"{prefix}:{value}"
+        source.fail(term.position, message, f"Write {form}.", form=form)
     return _READERS[prefix](source, term, prefix)
 
 
@@ -136,8 +144,10 @@ def _refuse_wildcard(
         prefix = Prefix.ALL
     written = f"{prefix}:{nearest}" if prefix else nearest
     has_word = any(map(str.isalnum, nearest))
-    hint = f"Write for example {written}." if has_word else "Write it like transf*."
-    source.fail(term.value_position + place, message, hint)
+    place += term.value_position
+    if has_word:
+        source.fail(place, message, f"Write for example {written}.", form=written)
+    source.fail(place, message, "Write it like transf*.")
 
 
 def _find_nearest(word: re.Match[str]) -> str:
@@ -162,8 +172,9 @@ def _read_words(source: QuerySource, term: TermToken, prefix: Prefix) -> Conditi
             source.fail(star, "= wants the word as it is, and * more", hint)
         if words[-1].end < len(plain):
             named = f"{term.prefix}:" if term.prefix else ""
-            hint = f"Write for example {named}{words[-1].text}*."
-            source.fail(star, "* needs the beginning of a word directly before it", hint)
+            form = f"{named}{words[-1].text}*"
+            message = "* needs the beginning of a word directly before it"
+            source.fail(star, message, f"Write for example {form}.", form=form)
     kept, shape = _choose_words(term, words, has_star=has_star)
     if not kept:
         message = f"{term.value!r} is too common to search for and was left out"
@@ -306,12 +317,13 @@ def _read_author(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
 
 def _refuse_several(source: QuerySource, term: TermToken, text: str) -> None:
     """Refuse a text with more than one name; show each of them as a condition."""
-    if not SEVERAL.search(text):
+    if not has_several(text):
         return
     names = [name.strip() for name in SEVERAL.split(text) if any(map(str.isalpha, name))]
     conditions = " AND ".join(f'au:"{name}"' for name in names)
+    form = f"({conditions})"
     message = f"{term.value!r} is more than one name"
-    source.fail(term.value_position, message, f"Write ({conditions}).")
+    source.fail(term.value_position, message, f"Write {form}.", form=form)
 
 
 def _note_initials(source: QuerySource, term: TermToken) -> None:
@@ -341,12 +353,12 @@ def _read_person(source: QuerySource, term: TermToken, prefix: Prefix) -> Condit
     except UnclearPerson as error:
         behind = _NAMES_AFTER.match(source.text, term.value_position + len(term.value))
         if behind and not term.is_quoted:
-            hint = f'Write author:"{term.value}{behind[0]}".'
-        else:
-            hint = (
-                f"Write au:{term.value}. It finds everybody of that name; "
-                'author:"Keiko Lindquell" is one person.'
-            )
+            form = f'author:"{term.value}{behind[0]}"'
+            source.fail(term.value_position, str(error), f"Write {form}.", form=form)
+        hint = (
+            f"Write au:{term.value}. It finds everybody of that name; "
+            'author:"Keiko Lindquell" is one person.'
+        )
         source.fail(term.value_position, str(error), hint)
     return intern_condition(prefix, Shape.PHRASE, person.text)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
+from typing import Protocol
 
 from digest.model import taxonomy
 from digest.query.canonical import print_condition
-from digest.query.index import PaperIndex
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, Shape, intern_condition
 
 _PLACES = {
@@ -95,7 +95,17 @@ def _enclose(node: Node) -> str:
     return described if is_in_one_field else f"({described})"
 
 
-def note_other_words(node: Node, papers: PaperIndex, found: Iterable[int]) -> list[str]:
+class SearchedPapers(Protocol):
+    """Papers with numbers, as `PaperIndex` has them, or more of them together."""
+
+    def find(self, queries: Sequence[Node], /) -> Iterator[list[int]]:
+        """Yield the numbers of the papers that each query means."""
+
+    def list_words(self, condition: Condition, /) -> list[str]:
+        """Return in order the words of titles and abstracts that one word finds by its stem."""
+
+
+def note_other_words(node: Node, papers: SearchedPapers, found: Iterable[int]) -> list[str]:
     """Say which other words of one stem bring most of the papers that a query's words find.
 
     `found` are the numbers of the papers that the query finds.
@@ -106,7 +116,7 @@ def note_other_words(node: Node, papers: PaperIndex, found: Iterable[int]) -> li
     return list(islice(filter(None, notes), _MOST_NOTES))
 
 
-def _note_others(condition: Condition, papers: PaperIndex, among: set[int]) -> str:
+def _note_others(condition: Condition, papers: SearchedPapers, among: set[int]) -> str:
     words = papers.list_words(condition)
     if not words:
         return ""

@@ -24,6 +24,7 @@ from digest.query.names import (
     list_readings,
     split_name,
 )
+from digest.query.paper_words import TEXTS, IndexedPaper
 from digest.query.tree import (
     And,
     Condition,
@@ -52,15 +53,6 @@ from digest.query.words import (
 
 _BETWEEN_READINGS: Final = 2**16
 """How far the numbers of a text's second reading are from the first: farther than a phrase goes."""
-
-TEXTS: Mapping[Prefix, str] = {
-    Prefix.TITLE: "title",
-    Prefix.ABSTRACT: "abstract",
-    Prefix.COMMENT: "comment",
-    Prefix.JOURNAL_REF: "journal_ref",
-    Prefix.REPORT_NO: "report_no",
-}
-"""The prefixes that search words -> the attribute of an AnalysedPaper, and of a Paper, for each."""
 
 STEMMED = frozenset((Prefix.TITLE, Prefix.ABSTRACT))
 
@@ -204,44 +196,26 @@ class NameText(PlainText):
         self.parts = self.spellings[0]
 
     def find_meant(self, pattern: NamePattern | PersonPattern) -> tuple[int, ...]:
-        """Return which parts a pattern means under either spelling, () if it means another."""
+        """Return the numbers of the parts that a pattern means; () if it means another name.
+
+        The name may be spelled either way.
+        """
         return next(filter(None, map(pattern.find_parts, self.spellings)), ())
 
     @cached_property
     def _name(self) -> tuple[NamePart, ...]:
         return split_name(self.plain)
 
-    def find_parts(self, first: int, last: int) -> tuple[int, int]:
+    def find_raw_parts(self, first: int, last: int) -> tuple[int, int]:
         """Return the raw code points from one part to the end of another."""
         return self.find_raw(self._name[first].start, self._name[last].end)
 
 
-class AnalysedPaper:
-    """A paper with everything that conditions need, each made when first needed and then kept.
+class PaperValues:
+    """What conditions on values need of a paper, each made when first needed and then kept."""
 
-    Pass one along when a paper is held against many queries. Five fields are searched by words: see
-    `TEXTS`.
-    """
-
-    title = cached_property(lambda self: WordText(self.paper.title, is_stemmed=True))
-    abstract = cached_property(lambda self: WordText(self.paper.abstract, is_stemmed=True))
-    comment = cached_property(lambda self: WordText(self.paper.comment, is_stemmed=False))
-    journal_ref = cached_property(lambda self: WordText(self.paper.journal_ref, is_stemmed=False))
-    report_no = cached_property(lambda self: WordText(self.paper.report_no, is_stemmed=False))
-
-    def __init__(self, paper: Paper) -> None:
+    def __init__(self, paper: Paper | IndexedPaper) -> None:
         self.paper = paper
-
-    @cached_property
-    def names(self) -> tuple[NameText, ...]:
-        """The authors' names, in order."""
-        return tuple([NameText(author.name) for author in self.paper.authors])
-
-    @cached_property
-    def name_parts(self) -> dict[str, list[int]]:
-        """Name part, spelled by `fold_umlauts` -> the indexes of the authors who have it."""
-        every = (chain.from_iterable(name.spellings) for name in self.names)
-        return _list_indexes(set(map(fold_umlauts, parts)) for parts in every)
 
     @cached_property
     def category_names(self) -> dict[str, list[int]]:
@@ -270,6 +244,33 @@ class AnalysedPaper:
     def submitted_minute(self) -> str:
         """When version 1 was submitted (UTC), as ranges are spelled."""
         return spell_minute(self.paper.published)
+
+
+class AnalysedPaper(PaperValues):
+    """A paper with everything that conditions need, each made when first needed and then kept.
+
+    Pass one along when a paper is held against many queries. Five fields are searched by words: see
+    `TEXTS`.
+    """
+
+    paper: Paper
+
+    title = cached_property(lambda self: WordText(self.paper.title, is_stemmed=True))
+    abstract = cached_property(lambda self: WordText(self.paper.abstract, is_stemmed=True))
+    comment = cached_property(lambda self: WordText(self.paper.comment, is_stemmed=False))
+    journal_ref = cached_property(lambda self: WordText(self.paper.journal_ref, is_stemmed=False))
+    report_no = cached_property(lambda self: WordText(self.paper.report_no, is_stemmed=False))
+
+    @cached_property
+    def names(self) -> tuple[NameText, ...]:
+        """The authors' names, in order."""
+        return tuple([NameText(author.name) for author in self.paper.authors])
+
+    @cached_property
+    def name_parts(self) -> dict[str, list[int]]:
+        """Name part, spelled by `fold_umlauts` -> the indexes of the authors who have it."""
+        every = (chain.from_iterable(name.spellings) for name in self.names)
+        return _list_indexes(set(map(fold_umlauts, parts)) for parts in every)
 
 
 def _list_indexes(said: Iterable[Iterable[str]]) -> dict[str, list[int]]:
@@ -423,7 +424,7 @@ def _read_run(words: Sequence[str], left_out: Collection[str]) -> Run:
 
 Test: TypeAlias = Callable[[AnalysedPaper], bool]
 
-VALUES: Mapping[str, Callable[[AnalysedPaper], Collection[str]]] = {
+VALUES: Mapping[str, Callable[[PaperValues], Collection[str]]] = {
     Prefix.ID: lambda paper: paper.ids,
     Prefix.DOI: lambda paper: paper.dois,
     Prefix.LICENCE: lambda paper: (spell_licence(paper.paper.license),),

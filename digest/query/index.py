@@ -11,7 +11,6 @@ that have all of their words. The answer is that of `matches` for every query an
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,16 +23,24 @@ from digest.model import taxonomy
 from digest.model.papers import Paper
 from digest.query.evaluation import (
     STEMMED,
-    TEXTS,
     VALUES,
-    AnalysedPaper,
+    PaperValues,
     Run,
     WordPattern,
-    analyse,
     cut_begun,
     read_name,
 )
-from digest.query.names import PersonPattern, fold_umlauts, list_readings, list_spellings
+from digest.query.names import PersonPattern, fold_umlauts, list_spellings
+from digest.query.paper_words import (
+    AGAIN,
+    NEXT,
+    TEXTS,
+    IndexedPaper,
+    WordReader,
+    enclose,
+    split,
+    split_whole,
+)
 from digest.query.queries import Query
 from digest.query.tree import (
     And,
@@ -46,36 +53,17 @@ from digest.query.tree import (
     split_range,
     spread_condition,
 )
-from digest.query.words import STOP_WORDS, cut_words, part_word, read_parted, read_word, stem
-from digest.tex import parse_tex, parse_words
-from digest.tex.tokens import DROPPED
+from digest.query.words import stem
 
 _Said = TypeVar("_Said")
 
 _MOST: Final = 4_000
 """Papers on one shelf."""
 
-_HAS_TEX = re.compile(rf"[\\${DROPPED}]")
-_NAME_HAS_TEX = re.compile(rf"[\\${DROPPED}]|--")
-"""A dash typed as two hyphens holds the parts of a name together."""
-
-_ASCII = [chr(code) for code in range(128)]
-_COMPARED = [sign.lower() if sign.isalnum() or sign in "_.,;'" else " " for sign in _ASCII]
-_BLANKS = "".join(_COMPARED).encode().ljust(256)
-"""ASCII in lower case; a sign that no word goes on after is a blank."""
-
-# What is kept of a text; none of these is in a word.
-_NEXT = "\t"
-"""Around words."""
-_AGAIN = "\n"
-"""Between the readings of a text."""
-_NOTHING = "\v"
-"""Instead of what has no word."""
-
 _MARKS = bytes.maketrans(b"01", b"\0\1")
 
 _ARCHIVE: Final = "archive"
-_VALUES: Mapping[str, Callable[[AnalysedPaper], Iterable[str]]] = {
+_VALUES: Mapping[str, Callable[[PaperValues], Iterable[str]]] = {
     Prefix.CATEGORY: attrgetter("category_names"),
     _ARCHIVE: attrgetter("archives"),
     **VALUES,
@@ -85,10 +73,11 @@ _VALUES: Mapping[str, Callable[[AnalysedPaper], Iterable[str]]] = {
 class PaperIndex:
     """Papers, as far as a query can tell one from another; safe to share between threads.
 
-    `papers`: the first has the number 0. They are not kept.
+    `papers`: the first has the number 0. They are not kept. One that comes with its words is not
+    read again.
     """
 
-    def __init__(self, papers: Iterable[Paper]) -> None:
+    def __init__(self, papers: Iterable[Paper | IndexedPaper]) -> None:
         coming = iter(papers)
         shared: dict[object, Any] = {}
         self._shelves: list[_Batch] = []
@@ -112,7 +101,7 @@ class PaperIndex:
             titles = shelf.texts[Prefix.TITLE]
             abstracts = shelf.texts[Prefix.ABSTRACT]
             for title, abstract in zip(titles, abstracts, strict=True):
-                yield [_split_whole(title), _split_whole(abstract)]
+                yield [split_whole(title), split_whole(abstract)]
 
     def list_words(self, condition: Condition) -> list[str]:
         """Return in order the words of titles and abstracts that one word finds by its stem."""
@@ -129,115 +118,48 @@ class PaperIndex:
 class _Batch:
     """Some papers, at most `_MOST`; what they share with other shelves is in memory once."""
 
-    def __init__(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
-        self.size = len(papers)
-        self.minutes = [int(analyse(paper).submitted_minute) for paper in papers]
+    def __init__(self, papers: Iterable[Paper | IndexedPaper], shared: dict[object, Any]) -> None:
+        read = list(map(WordReader().index, papers))
+        values = list(map(PaperValues, read))
+        self.size = len(read)
+        self.minutes = [int(paper.submitted_minute) for paper in values]
         self.fields: dict[str, _Field] = {}
-        for field, read in _VALUES.items():
-            values = map(read, map(analyse, papers))
-            self.fields[field] = _Field(values, shared)
+        for field, list_values in _VALUES.items():
+            self.fields[field] = _Field(map(list_values, values), shared)
         self.texts: dict[str, list[str]] = {}
-        words = _Words()
-        for prefix, name in TEXTS.items():
-            texts = [words.read(getattr(paper, name)) for paper in papers]
+        for place, prefix in enumerate(TEXTS):
+            texts = [paper.words.texts[place] for paper in read]
             spell = stem if prefix in STEMMED else None
-            self.fields[prefix] = _Field(map(_split, texts), shared, spell)
+            self.fields[prefix] = _Field(map(split, texts), shared, spell)
             self.texts[prefix] = texts
-        self._list_names(papers, shared)
+        self._list_names([paper.words.names for paper in read], shared)
 
-    def _list_names(self, papers: Sequence[Paper], shared: dict[object, Any]) -> None:
+    def _list_names(self, papers: Iterable[Iterable[str]], shared: dict[object, Any]) -> None:
         """List each reading of an author's name once, its parts, and whose papers it is on."""
         numbers: dict[str, int] = {}
-        numbers_of: dict[str, list[int]] = {}
+        numbers_of: dict[str, list[int]] = {"": []}
         authors: list[list[int]] = []
-        for paper in papers:
+        for names in papers:
             theirs: list[int] = []
-            for author in paper.authors:
-                name = author.name
+            for name in names:
                 if name not in numbers_of:
-                    readings = _read_name(name)
+                    readings = name.split(AGAIN)
                     numbers_of[name] = [numbers.setdefault(one, len(numbers)) for one in readings]
                 theirs += numbers_of[name]
             authors.append(theirs)
         self.names = list(numbers)
         papers_of = _list_places(authors, shared)
         self.papers_by = [papers_of[number] for number in range(len(numbers))]
-        parts = (name.split(_NEXT) for name in self.names)
+        parts = (name.split(NEXT) for name in self.names)
         self.fields[Prefix.AUTHOR] = _Field(parts, shared, fold_umlauts)
-
-
-def _read_name(name: str) -> list[str]:
-    plain = name
-    if _NAME_HAS_TEX.search(name):
-        plain = "".join([piece.text for piece in parse_tex(name)])
-    return [_NEXT.join(parts) for parts in list_readings(plain) if parts]
-
-
-class _Words(dict[str, str]):
-    """What is between blanks -> its words as they are compared, not stemmed; each is read once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._parted: dict[str, str] = {}
-
-    def __missing__(self, piece: str) -> str:
-        found = self._read(piece)
-        self[piece] = found
-        return found
-
-    def _read(self, piece: str) -> str:
-        if piece.isalnum() and piece.isascii():  # as most
-            word = piece.lower()
-            return read_word(word) if word in STOP_WORDS else word
-        words = cut_words(piece)
-        if any(map(part_word, words)):
-            self._parted[piece] = _NEXT.join(read_parted(words))
-        return _NEXT.join(map(read_word, words)) if words else _NOTHING
-
-    def read(self, raw: str) -> str:
-        """Return a text's words, `_NEXT` around each: read whole and, if any has parts, parted."""
-        plain = raw
-        if _HAS_TEX.search(raw):
-            plain = "".join([piece.text for piece in parse_words(raw)])
-        if plain.isascii():
-            plain = plain.encode().translate(_BLANKS).decode()
-            plain = plain.replace(". ", " ").replace(", ", " ")
-        pieces = plain.split()
-        whole = _enclose(map(self.__getitem__, pieces)) if pieces else ""
-        if self._parted.keys().isdisjoint(pieces):
-            return whole
-        parted = [self._parted.get(piece) or self[piece] for piece in pieces]
-        return whole + _AGAIN + _enclose(parted)
-
-
-def _enclose(words: Iterable[str]) -> str:
-    text = f"{_NEXT}{_NEXT.join(words)}{_NEXT}".replace(f"{_NOTHING}{_NEXT}", "")
-    return text if len(text) > 1 else ""
-
-
-def _split(text: str) -> Sequence[str]:
-    """Return the words of a text, of all its readings."""
-    if not text:
-        return ()
-    as_one = text[1:-1].replace(f"{_NEXT}{_AGAIN}{_NEXT}", _NEXT)
-    return as_one.split(_NEXT)
-
-
-def _split_whole(text: str) -> Sequence[str]:
-    return _split(text.partition(_AGAIN)[0])
-
-
-def read_words(texts: Iterable[str]) -> Iterator[Sequence[str]]:
-    """Yield the words of each raw text in order, as `read_word` gives them."""
-    return map(_split_whole, map(_Words().read, texts))
 
 
 def _stem_text(text: str) -> str:
     stemmed: list[str] = []
-    for reading in text.split(_AGAIN):
-        words = reading[1:-1].split(_NEXT)
-        stemmed.append(_enclose(map(stem, words)))
-    return _AGAIN.join(stemmed)
+    for reading in text.split(AGAIN):
+        words = reading[1:-1].split(NEXT)
+        stemmed.append(enclose(map(stem, words)))
+    return AGAIN.join(stemmed)
 
 
 class _Field:
@@ -259,7 +181,7 @@ class _Field:
             return
         words: dict[str, str] = {}
         for word, term in zip(self.places, map(spell, self.places), strict=True):
-            words[term] = f"{words[term]}{_NEXT}{word}" if term in words else word
+            words[term] = f"{words[term]}{NEXT}{word}" if term in words else word
         for term, found in words.items():
             if found != term:
                 self._words[shared.setdefault(term, term)] = found
@@ -274,7 +196,7 @@ class _Field:
 
     def list_words(self, term: str) -> Sequence[str]:
         if term in self._words:
-            return self._words[term].split(_NEXT)
+            return self._words[term].split(NEXT)
         if term not in self.places:
             return ()
         is_own_term = self._spell is None or self._spell(term) == term
@@ -285,7 +207,7 @@ class _Field:
         words, terms = (cut_begun(ordered, beginning) for ordered in self._ordered)
         found = list(words)
         for term in terms:
-            found += self._words[term].split(_NEXT)
+            found += self._words[term].split(NEXT)
         return self._gather(found)
 
     def _gather(self, words: Iterable[str]) -> bytes:
@@ -411,7 +333,7 @@ class _Search:
             found = set.intersection(*map(self._find_names, parts))
         if isinstance(pattern, PersonPattern) or pattern.last:  # it matters where each part is
             names = self._shelf.names
-            found = {number for number in found if pattern.find_parts(names[number].split(_NEXT))}
+            found = {number for number in found if pattern.find_parts(names[number].split(NEXT))}
         return _unpack(b"".join(map(self._shelf.papers_by.__getitem__, found)))
 
     def _find_names(self, part: str) -> set[int]:
@@ -446,13 +368,13 @@ def _unpack(packed: bytes) -> int:
 def _look_for(run: Run) -> Callable[[str], bool]:
     """Return a check whether a text has the words of a run at their distances, in one reading."""
     if run.places[-1] == len(run.terms) - 1:
-        side_by_side = _enclose(run.terms)
+        side_by_side = enclose(run.terms)
         return lambda text: side_by_side in text
     (first, *others), (_, *distances) = run
 
     def is_met(text: str) -> bool:
-        for reading in text.split(_AGAIN):
-            words = reading[1:-1].split(_NEXT)
+        for reading in text.split(AGAIN):
+            words = reading[1:-1].split(NEXT)
             starts = [place for place, word in enumerate(words) if word == first]
             for start in starts:
                 places = [start + far for far in distances]

@@ -57,7 +57,9 @@ SEVERAL = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""What may be between two names or after one, and within none."""
+"""What may be between two names or after one, and within none but a group's."""
+
+_GROUP = re.compile(r"\b(?:collaborations?|consortium|group|team)\b", re.IGNORECASE)
 
 _VOWELS = frozenset("aeiouyäöü")
 _MOST_INITIALS = 3
@@ -296,12 +298,18 @@ class Person:
         return f"{last}, {given}"
 
 
+def has_several(text: str) -> bool:
+    """Whether a text is more than one name; `Fermi/LAT Collaboration` is one."""
+    parted = text.replace("/", " ") if _GROUP.search(text) else text
+    return SEVERAL.search(parted) is not None
+
+
 def _refuse_unclear(text: str) -> None:
     """Refuse a text whose signs show that it is not one full name."""
     word = text.strip()
     if "*" in word:
         raise UnclearPerson("A full name cannot have a *")
-    if SEVERAL.search(text):
+    if has_several(text):
         raise UnclearPerson(f"{word!r} is more than one name")
     is_of_ideographs = all(letter >= _FIRST_IDEOGRAPH for letter in word)
     if len(word) > 1 and word.isalpha() and is_of_ideographs:

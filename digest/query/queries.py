@@ -10,7 +10,6 @@ from digest.model.papers import Field, Paper, Reason, Span
 from digest.query.canonical import can_be_met, canonicalise, print_canonical, print_condition
 from digest.query.evaluation import (
     STEMMED,
-    TEXTS,
     AnalysedPaper,
     Test,
     WordPattern,
@@ -20,10 +19,11 @@ from digest.query.evaluation import (
     narrow_names,
     read_name,
 )
+from digest.query.paper_words import TEXTS
 from digest.query.tokens import Note, NoteKind
 from digest.query.tree import And, Condition, Node, Not, Or, Prefix, spread_condition
 
-_ORDER = {shown: place for place, shown in enumerate(Field)}
+_FIELD_NUMBERS = {one: number for number, one in enumerate(Field)}
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,12 @@ _compile = lru_cache(maxsize=2**13)(compile_tree)
 
 _read_name = lru_cache(maxsize=2**13)(read_name)
 _spread = lru_cache(maxsize=2**13)(spread_condition)
+"""The conditions that one is the union of, kept alike: `all:` stands for one of each field."""
 
 
 @lru_cache(maxsize=2**13)
 def _read_words(condition: Condition, prefix: Prefix) -> WordPattern:
+    """Return what to search a field for, by words or by stems, as its prefix has it."""
     return WordPattern.compile(condition, is_stemmed=prefix in STEMMED)
 
 
@@ -106,24 +108,25 @@ def find_reasons(query: Query | Node, paper: Paper | AnalysedPaper) -> tuple[Rea
     if not test(ready):
         return ()
     reasons: dict[str, Reason] = {}
-    for reason in _explain(tree, ready, is_wanted=True):
+    for reason in _explain(tree, ready, is_met=True):
         reasons.setdefault(reason.clause, reason)
     return tuple(reasons.values())
 
 
-def _explain(node: Node, paper: AnalysedPaper, *, is_wanted: bool) -> Iterator[Reason]:
-    """Yield why a node is met (or, not wanted, why it isn't); the caller knows that it is so."""
+def _explain(node: Node, paper: AnalysedPaper, *, is_met: bool) -> Iterator[Reason]:
+    """Yield why a node is met or, if it is not `is_met`, why it isn't. The caller knows which."""
     match node:
-        case Condition() if is_wanted:
+        case Condition() if is_met:
             yield Reason(print_condition(node), find_spans(node, paper))
         case Condition():
             yield Reason(f"NOT {print_condition(node)}")
         case Not(operand):
-            yield from _explain(operand, paper, is_wanted=not is_wanted)
+            yield from _explain(operand, paper, is_met=not is_met)
         case And(operands) | Or(operands):
             for operand in operands:
-                if _compile(operand)(paper) is is_wanted:
-                    yield from _explain(operand, paper, is_wanted=is_wanted)
+                test = _compile(operand)
+                if test(paper) == is_met:
+                    yield from _explain(operand, paper, is_met=is_met)
 
 
 def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
@@ -135,10 +138,11 @@ def find_spans(condition: Condition, paper: AnalysedPaper) -> tuple[Span, ...]:
 
 
 def _by_place(span: Span) -> tuple[int, int, int, int]:
-    return _ORDER[span.field], span.index, span.start, span.end
+    return _FIELD_NUMBERS[span.field], span.index, span.start, span.end
 
 
 def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]:
+    """Return the places that meet a condition in the field that its prefix names."""
     text = condition.text.casefold()
     match condition.prefix:
         case Prefix.AUTHOR | Prefix.PERSON:
@@ -147,8 +151,8 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
             met = find_categories(condition, paper)
             return _mark_whole(Field.CATEGORIES, paper.paper.categories, met)
         case Prefix.ID:
-            first = (0,) if text in paper.ids else ()
-            return _mark_whole(Field.ID, (str(paper.paper.id),), first)
+            indexes = (0,) if text in paper.ids else ()
+            return _mark_whole(Field.ID, (str(paper.paper.id),), indexes)
         case Prefix.DOI:
             indexes = (paper.dois[text],) if text in paper.dois else ()
             return _mark_whole(Field.DOIS, paper.paper.dois, indexes)
@@ -161,11 +165,13 @@ def _find_in_field(condition: Condition, paper: AnalysedPaper) -> Iterable[Span]
 
 
 def _find_authors(condition: Condition, paper: AnalysedPaper) -> Iterator[Span]:
+    """Yield the parts of the authors' names that a condition means."""
     pattern = _read_name(condition)
     for index in narrow_names(pattern, paper):
         name = paper.names[index]
-        for first, last in _join_neighbours(name.find_meant(pattern)):
-            start, end = name.find_parts(first, last)
+        meant = name.find_meant(pattern)
+        for first, last in _join_neighbours(meant):
+            start, end = name.find_raw_parts(first, last)
             yield Span(Field.AUTHORS, start, end, index)
 
 
@@ -181,5 +187,6 @@ def _join_neighbours(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _mark_whole(field: Field, values: Sequence[str], indexes: Iterable[int]) -> Iterator[Span]:
+    """Yield the places of some values of a field, each from its first character to its last."""
     for index in indexes:
         yield Span(field, 0, len(values[index]), index)

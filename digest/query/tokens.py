@@ -124,9 +124,13 @@ class QuerySource:
         """Remember a remark."""
         self.notes.append(Note(kind, position, message))
 
-    def fail(self, position: int, message: str, hint: str = "", instead: str = "") -> NoReturn:
+    def fail(
+        self, position: int, message: str, hint: str = "", *, instead: str = "", form: str = ""
+    ) -> NoReturn:
         """Refuse the query: raise a QueryError."""
-        raise QueryError(message, text=self.text, position=position, hint=hint, instead=instead)
+        raise QueryError(
+            message, text=self.text, position=position, hint=hint, instead=instead, form=form
+        )
 
 
 class Operator(StrEnum):
@@ -301,18 +305,20 @@ class Scanner:
         if folded in _WEB and behind.startswith("//"):
             hint = "Paste an address of arXiv's, or write the query itself."
             self._source.fail(start, "Only addresses at arXiv are understood", hint)
+        form = ""
         guess = ""
         close = get_close_matches(folded, _LIKELY_MEANT, n=1, cutoff=0.65)
         if close:
             meant = _LIKELY_MEANT[close[0]]
             if meant is Prefix.AUTHOR and _FULL_NAME.match(behind):
                 meant = Prefix.PERSON
-            guess = f"Did you mean {meant}:? "
+            form = f"{meant}:"
+            guess = f"Did you mean {form}? "
         words = _TEXT.match(self._text, start)
         quoted = words[0].strip() if words else f"{name}:"
         known = " ".join(Prefix)
         hint = f'{guess}Known prefixes: {known}. As words of a text, write "{quoted}".'
-        self._source.fail(start, f"{name}: is not a known prefix", hint)
+        self._source.fail(start, f"{name}: is not a known prefix", hint, form=form)
 
     def _scan_value(self, prefix: Prefix | None, start: int) -> Token:
         if prefix is Prefix.SUBMITTED:
@@ -329,8 +335,9 @@ class Scanner:
                 place = self._place
                 negated = _NEGATED_VALUE.match(self._text, place)
                 if negated is not None:
-                    hint = f"Write NOT {prefix}:{negated[1]}."
-                    self._source.fail(place, f"{sign} means NOT only before a prefix", hint)
+                    form = f"NOT {prefix}:{negated[1]}"
+                    message = f"{sign} means NOT only before a prefix"
+                    self._source.fail(place, message, f"Write {form}.", form=form)
                 value = self._take_bare(prefix or Prefix.ALL)
                 return TermToken(
                     prefix, value, is_quoted=False, position=start, value_position=place

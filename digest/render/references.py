@@ -29,7 +29,12 @@ _ESCAPES = str.maketrans(
         "~": r"\textasciitilde{}",
     }
 )
-_SIGNS = f"{GREEK} {RELATIONS} {OPERATORS} {BIG_OPERATORS} infty ∞ partial ∂ nabla ∇ surd √".split()
+_NAMES_AND_SIGNS = (
+    f"{GREEK} {RELATIONS} {OPERATORS} {BIG_OPERATORS} infty ∞ partial ∂ nabla ∇ surd √".split()
+)
+"""In turn the name of a command of TeX and the sign that it prints."""
+
+_LAST_LATIN_1 = "ÿ"
 _LIKE_LATIN = {
     *("Alpha", "Beta", "Epsilon", "Zeta", "Eta", "Iota", "Kappa"),
     *("Mu", "Nu", "Omicron", "Rho", "Tau", "Chi", "omicron"),
@@ -37,26 +42,27 @@ _LIKE_LATIN = {
 """Greek letters that look like Latin ones; TeX has no commands for them."""
 
 _ESCAPES_IN_WORDS: dict[int, str] = {}
-for _name, _sign in zip(_SIGNS[::2], _SIGNS[1::2], strict=True):
-    if _sign > "ÿ" and _name not in _LIKE_LATIN:
+for _name, _sign in zip(_NAMES_AND_SIGNS[::2], _NAMES_AND_SIGNS[1::2], strict=True):
+    if _sign > _LAST_LATIN_1 and _name not in _LIKE_LATIN:
         # Of several names the first is kept.
         _ESCAPES_IN_WORDS.setdefault(ord(_sign), rf"{{\ensuremath{{\{_name}}}}}")
 _ESCAPES_IN_WORDS |= _ESCAPES
-_ESCAPES_WITHIN_GROUPS = {
+_ESCAPES_BUT_BRACES = {
     sign: text for sign, text in _ESCAPES_IN_WORDS.items() if chr(sign) not in "{}"
 }
 _WORD = re.compile(r"\S+")
 _AND = re.compile(r"(?:\A|\s)and(?:\s|\Z)", re.IGNORECASE)
-_OUTSIDE_TEX = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
-"""What no formula needs, or what another's preamble may give another meaning."""
-
+_NOT_IN_FORMULAS = re.compile(r"[%#&@\"]|[^\x20-\x7e]")
+"""A sign that no formula needs, or that means something else in the preamble of some document."""
 
 _LONGEST_ABSTRACT = 20_000
 
 _DOI = re.compile(r"10\.[0-9]{4,9}/[!-~]+")
-"""What may be in an address: printable ASCII without blanks."""
+"""A DOI of printable ASCII without blanks."""
 
-_NO_DOI = re.compile(r'["%<>\\^`{|}]')
+_NOT_IN_DOIS = re.compile(r'["%<>\\^`{|}]')
+"""A sign of printable ASCII that may not be in an address, or that TeX would read."""
+
 _EAST_ASIAN = re.compile(
     r"[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     r"\U00020000-\U000323af]+"
@@ -117,7 +123,10 @@ def _write_note(paper: Paper, write: Callable[[str], str]) -> str:
 
 
 def _write_name(name: WrittenName) -> str:
-    """Return `Last, Jr., First`; a name that BibTeX would cut elsewhere between braces."""
+    """Return `Last, Jr., First`.
+
+    A name that BibTeX would cut at another place is put between braces as it is printed.
+    """
     parts = [name.last, name.generation, name.given]
     written = ", ".join(escape(part) for part in parts if part)
     if name.is_group or not name.given or _AND.search(written):
@@ -138,7 +147,8 @@ def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
 
     parts: list[str] = []
     written = 0
-    for start, (_, end) in sorted(find_formulas(text).items()):
+    formulas = sorted(find_formulas(text).items())
+    for start, (_, end) in formulas:  # from its first dollar to the end of its last
         if start < written:
             continue  # a formula within words within a formula
         formula = _write_formula(text[start:end])
@@ -146,6 +156,7 @@ def write_tex(raw: str, *, protects_capitals: bool = False) -> str:
             parts.append(write_words(written, start))
             parts.append(f"{{{formula}}}" if protects_capitals else formula)
             written = end
+        # Else the next words hold it.
     parts.append(write_words(written, len(text)))
     return clean_text("".join(parts))
 
@@ -158,7 +169,7 @@ def _write_formula(raw: str) -> str:
     plain = to_plain(raw)
     is_understood = plain and "\\" not in plain and "$" not in plain
     formula = raw.replace(r"\{", r"\lbrace ").replace(r"\}", r"\rbrace ")
-    if is_understood and not _OUTSIDE_TEX.search(formula) and _is_balanced(formula):
+    if is_understood and not _NOT_IN_FORMULAS.search(formula) and _is_balanced(formula):
         return formula
     return ""
 
@@ -177,18 +188,19 @@ def _is_balanced(text: str) -> bool:
 
 def _write_words(raw: str, *, is_first: bool, protects_capitals: bool) -> str:
     plain = _show_words(raw)
-    # Braces around words are TeX's own, and most likely there for BibTeX; those of an unknown
-    # command are not.
+    # Braces around words print nothing in TeX. Most likely they are there for BibTeX, and stay.
+    # Those of a command that is not known are escaped.
     has_groups = "\\" not in plain and _is_balanced(plain)
-    escapes = _ESCAPES_WITHIN_GROUPS if has_groups else _ESCAPES_IN_WORDS
+    escapes = _ESCAPES_BUT_BRACES if has_groups else _ESCAPES_IN_WORDS
     if not protects_capitals:
         return plain.translate(escapes)
-    first = plain.split()[:1] if is_first else []
+    first_word = next(iter(plain.split()), "") if is_first else ""
 
     def write_word(match: re.Match[str]) -> str:
         word = match[0]
-        is_of_sentence = first == [word] and word[1:].lower() == word[1:]
-        is_ordinary = word.lower() == word or is_of_sentence
+        rest = word[1:]
+        begins_title = word == first_word and rest.lower() == rest
+        is_ordinary = word.lower() == word or begins_title
         written = word.translate(escapes)
         return written if is_ordinary else f"{{{written}}}"
 
@@ -287,6 +299,7 @@ def make_key(paper: Paper) -> str:
 
 
 def _spell_ascii(name: WrittenName) -> str:
+    """Return a last name in ASCII letters; of a group its first word, without "the"."""
     words = name.last.split()
     if name.is_group:
         words = [word for word in words if fold(word) not in _GROUP_STARTS][:1]
@@ -300,7 +313,7 @@ def _spell_ascii(name: WrittenName) -> str:
 def find_doi(paper: Paper) -> str:
     """Return the first DOI that can be written as it is; "" if there is none."""
     for doi in paper.dois:
-        if _DOI.fullmatch(doi) and not _NO_DOI.search(doi):
+        if _DOI.fullmatch(doi) and not _NOT_IN_DOIS.search(doi):
             return doi
     return ""
 

@@ -57,7 +57,7 @@ from digest.render.webhook import write_alarm_event, write_digest_event
 
 CONSOLE_WIDTH = 80
 _KEPT_DIGESTS = 8
-_UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]+")
+_NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _JSON = "application/json"
 _SLACK_ALARM = "slack/alarm.txt"
 
@@ -72,7 +72,7 @@ class Renderer:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self.templates = Templates(folders, find_shipped_templates())
         # To count a digest's parts and to render each of them, it is divided once.
-        self._divide = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
+        self._slack_parts = lru_cache(maxsize=_KEPT_DIGESTS)(partial(SlackParts, self.templates))
         self._papers = MailPapers(self.templates)
 
     @staticmethod
@@ -88,7 +88,7 @@ class Renderer:
         """
         if destination.traits.medium is not Medium.SLACK:
             return (None,)
-        return self._divide(digest).divide(destination)
+        return self._slack_parts(digest).divide(destination)
 
     def render(
         self, digest: Digest, delivery: Delivery, links: Links, identity: MailIdentity
@@ -106,7 +106,7 @@ class Renderer:
                 body = write_digest_mail(self._papers, digest, delivery, links, identity)
                 return _write_message("message/rfc822", body, digest, delivery, ".eml")
             case Medium.SLACK:
-                payload = write_slack_payload(self._divide(digest), delivery, links)
+                payload = write_slack_payload(self._slack_parts(digest), delivery, links)
                 suffix = f"-{delivery.part + 1}.json" if delivery.part else ".json"
                 return _write_message(_JSON, encode_payload(payload), digest, delivery, suffix)
             case Medium.EVENT:
@@ -116,14 +116,14 @@ class Renderer:
                 text = self.render_terminal(digest, width=CONSOLE_WIDTH, color=False, limit=None)
                 return _write_message("text/plain", text.encode(), digest, delivery, ".txt")
             case Medium.PAGE:
-                return self._render_beside(digest, delivery, links)
+                return self._render_for_site(digest, delivery, links)
             case Medium.POST | Medium.FEED:
                 name = f"{destination.kind}{POST_SUFFIX}"
                 text = write_post(self.templates, name, digest, links)
                 return _write_message("text/markdown", text.encode(), digest, delivery, ".md")
 
-    def _render_beside(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
-        """Render a digest's page for a site, with links to what is beside it in the folder."""
+    def _render_for_site(self, digest: Digest, delivery: Delivery, links: Links) -> Message:
+        """Render a digest's page for a site, with links to the files beside it in the folder."""
         beside = Links(home=links.home, refs=links.refs, archive=SITE_INDEX, feed=SITE_FEEDS[0])
         body = self.render_site_page(digest, beside, "")
         name = name_page(digest.subscription, digest.slot)
@@ -134,10 +134,14 @@ class Renderer:
         return write_digest_text(self._papers, digest, links)
 
     def render_terminal(self, digest: Digest, *, width: int, color: bool, limit: int | None) -> str:
-        """Render for a terminal of `width` columns (at least 40), with at most `limit` papers."""
+        """Render for a terminal of `width` columns (at least 40), with at most `limit` papers.
+
+        If that is None, with all that the digest shows.
+        """
         width = max(width, NARROWEST)
         papers = view_papers(digest)
-        listed = papers[: digest.shown][:limit]
+        shown = papers[: digest.shown]
+        listed = shown[:limit]
         left_out = papers[len(listed) :]
         context = TerminalContext(
             digest=view_digest(digest),
@@ -213,14 +217,14 @@ class Renderer:
     def web_style_hash(self) -> str:
         """Return what allows the pages' one `<style>` in a Content-Security-Policy: its hash."""
         style = self.templates.read_source("web/style.css").encode()
-        digest = hashlib.sha256(style).digest()
-        return f"'sha256-{base64.b64encode(digest).decode()}'"
+        hashed = hashlib.sha256(style).digest()
+        return f"'sha256-{base64.b64encode(hashed).decode()}'"
 
 
 def mark_page(html: str, made: str) -> bytes:
-    """Return a page of a site with the mark by which it is known again.
+    """Return a page of a site with a mark in its head: `made`, a hash of all it was made of.
 
-    `made` names all that it was made of.
+    By that the page is known again, and not made anew while nothing has changed.
     """
     head = f'<head>\n<meta name="generator" content="Digest {made}">'
     return html.replace("<head>", head, 1).encode()
@@ -229,9 +233,9 @@ def mark_page(html: str, made: str) -> bytes:
 def name_page(subscription: str, slot: str) -> str:
     """Return the file name of a digest's page on a site.
 
-    No other digest has it, as a slot says where it ends.
+    No other digest has it: where the slot ends and the subscription begins is certain.
     """
-    moment = _UNNAMEABLE.sub("-", slot)
+    moment = _NOT_IN_FILE_NAMES.sub("-", slot)
     return f"{moment}-{subscription}.html"
 
 
@@ -254,7 +258,10 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
         )
         return templates.render(name, context).strip()
 
-    most = find_most(digest.shown, lambda count: len(render(count)) <= LONGEST_POST)
+    def fits(most: int) -> bool:
+        return len(render(most)) <= LONGEST_POST
+
+    most = find_most(digest.shown, fits)
     text = render(most)
     if len(text) > LONGEST_POST:
         raise TemplateError(
@@ -266,7 +273,7 @@ def write_post(templates: Templates, name: str, digest: Digest, links: Links) ->
 def _write_message(
     media_type: str, body: bytes, digest: Digest, delivery: Delivery, suffix: str
 ) -> Message:
-    name = _UNNAMEABLE.sub("-", f"{digest.subscription}-{digest.slot}").strip("-.")
+    name = _NOT_IN_FILE_NAMES.sub("-", f"{digest.subscription}-{digest.slot}").strip("-.")
     return Message(media_type, body, delivery.idempotency_key, f"{name}{suffix}")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -50,6 +50,28 @@ SLACK_FOLDER = "slack/"
 SHIPPED_PREFIX = "default"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
+_OWN_NAMES = frozenset({"links", "self", "super"})
+"""Names of what holds a reader's own addresses, or text in which they may be."""
+
+_OWN_PARTS = ("unsubscribe", "preferences", "likes", "previtem", "nextitem")
+"""What of `links`, and of the `loop` through some of them, is a reader's own."""
+
+_CARRIES = (
+    nodes.List,
+    nodes.Tuple,
+    nodes.CondExpr,
+    nodes.And,
+    nodes.Or,
+    nodes.Concat,
+)
+"""An address in one of these is still whole in what comes of it."""
+
+_ALLOWED = (*_CARRIES, nodes.Not, nodes.Output, nodes.If, nodes.For)
+"""What prints an address, hands it on, or asks whether it is there."""
+
+_KEEPS_TEXT = (nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.AssignBlock)
+"""What is printed in these may be changed before anybody sees it."""
+
 
 class Templates:
     """Every template by name, from the operator's folders and the shipped one."""
@@ -60,11 +82,11 @@ class Templates:
         self._shipped = shipped
         shipped_loader = jinja2.FileSystemLoader(shipped)
         by_prefix = jinja2.PrefixLoader({SHIPPED_PREFIX: shipped_loader}, delimiter=":")
-        self._plain = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
-        build = partial(_build_environment, self._plain)
+        self._loader = jinja2.ChoiceLoader([jinja2.FileSystemLoader(self.folders), by_prefix])
+        build = partial(_build_environment, self._loader)
         self._slack = build(finalize=slack_escape, link=link, Mrkdwn=Mrkdwn)
-        read = self._read_style
-        escaped = build(autoescape=True, read_style=read, read_script=read)
+        embed = self._read_embedded
+        escaped = build(autoescape=True, read_style=embed, read_script=embed)
         text = build(styled=styled, link=styled_link, cut_line=cut_line)
         markdown = build(finalize=markdown_escape, link=markdown_link, Markdown=Markdown)
         self._by_suffixes = {
@@ -86,15 +108,15 @@ class Templates:
         for folder in self.folders:
             if (folder / name).is_file():
                 return folder / name
-        raise self._missing(name)
+        raise self._report_missing(name)
 
     def is_own(self, path: Path) -> bool:
         """Whether a template's file is the operator's."""
         return not path.is_relative_to(self._shipped)
 
     @cached_property
-    def mark(self) -> str:
-        """Names all templates as they read, with the release.
+    def fingerprint(self) -> str:
+        """A hash of the release and of all templates.
 
         It changes when what they render may change.
         """
@@ -102,9 +124,25 @@ class Templates:
         all_sources = "".join(sources)
         return hashlib.sha256(f"{__version__} {all_sources}".encode()).hexdigest()
 
+    @cached_property
+    def personal_uses(self) -> tuple[str, ...]:
+        """Where the operator's do more with a reader's own addresses: files and lines.
+
+        A mail to many readers is rendered once, and each reader's addresses are put in. That is
+        right as long as templates print these addresses, or ask whether they are there: the shipped
+        ones do no more.
+        """
+        uses: dict[str, None] = {}
+        for name in self.names():
+            if self.is_own(self.find_file(name)) and not name.startswith("web/"):
+                with suppress(TemplateError):  # rendering says what is wrong with it
+                    lines = _find_uses(self.parse(name), _OWN_NAMES)
+                    uses |= dict.fromkeys(f"{name}, line {line}" for line in lines)
+        return tuple(uses)
+
     def find_blocks(self, name: str) -> tuple[str, ...]:
         """Return the names of a template's blocks, in order."""
-        blocks = self._parse(name).find_all(nodes.Block)
+        blocks = self.parse(name).find_all(nodes.Block)
         return tuple(dict.fromkeys(block.name for block in blocks))
 
     def render(self, name: str, context: Context) -> str:
@@ -136,18 +174,21 @@ class Templates:
             extra_css=self.read_source("email/style.css"),
         )
 
-    def _read_style(self, name: str) -> Markup:
+    def _read_embedded(self, name: str) -> Markup:
+        """Return a style sheet, a script or a picture, for a page that holds it."""
         text = self.read_source(name)
-        if "</" in text and not name.endswith(".svg"):  # a picture becomes part of an address
+        is_picture = name.endswith(".svg")  # encoded in a `data:` address, where </ ends nothing
+        if "</" in text and not is_picture:
             raise TemplateError(
                 f"{name}: a style sheet or script cannot hold </", hint="Write it as \\3c / there."
             )
         return Markup(text)  # noqa: S704 - the operator's own file, and it cannot end its element
 
-    def _parse(self, name: str) -> nodes.Template:
+    def parse(self, name: str) -> nodes.Template:
+        """Return the syntax tree of a template."""
         environment = self._choose_environment(name.removeprefix(f"{SHIPPED_PREFIX}:"))
         with self._blaming(name, ()):
-            source, file, _ = self._plain.get_source(environment, name)
+            source, file, _ = self._loader.get_source(environment, name)
             return environment.parse(source, name, file)
 
     def _run(self, name: str, seen: dict[str, Any]) -> str:
@@ -163,7 +204,7 @@ class Templates:
         except TemplateError:
             raise
         except jinja2.TemplateNotFound as error:
-            raise self._missing(str(error)) from error
+            raise self._report_missing(str(error)) from error
         except jinja2.TemplateSyntaxError as error:
             file = error.filename or error.name or name
             raise TemplateError(
@@ -186,7 +227,8 @@ class Templates:
             hint=f"Use one of {' '.join(_SUFFIXES)}.",
         )
 
-    def _missing(self, name: str) -> TemplateError:
+    def _report_missing(self, name: str) -> TemplateError:
+        """Return the error that says where a template was looked for."""
         looked = ", ".join(str(folder) for folder in self.folders)
         existing = ", ".join(self.names())
         return TemplateError(
@@ -216,7 +258,8 @@ class _Unknown(jinja2.StrictUndefined):
 
     @property
     def _undefined_message(self) -> str:
-        known = () if self._undefined_obj is missing else dir(self._undefined_obj)
+        is_global = self._undefined_obj is missing  # it is a name alone, no attribute of a value
+        known = () if is_global else dir(self._undefined_obj)
         near = get_close_matches(str(self._undefined_name), known, n=1)
         offer = f" (did you mean {near[0]!r}?)" if near else ""
         return f"there is no {self._undefined_name!r} here{offer}"
@@ -266,3 +309,45 @@ def find_shipped_templates(package: Path = _PACKAGE) -> Path:
     raise TemplateError(
         f"the templates that belong to {package} are missing", hint="Install the package again."
     )
+
+
+def _find_uses(node: nodes.Node, own: frozenset[str]) -> Iterator[int]:
+    """Yield the lines of what is done below a node; `own` are names of a reader's own."""
+    if isinstance(node, nodes.For) and _is_own(node.iter, own):
+        own |= {one.name for one in node.find_all(nodes.Name) if one.ctx == "store"}
+    if isinstance(node, _KEEPS_TEXT):
+        for one in node.find_all(nodes.Node):
+            if isinstance(one, nodes.Include | nodes.Block) or _is_own(one, own):
+                yield one.lineno
+    for child in node.iter_child_nodes():
+        if _is_own(child, own) and not _is_harmless(node, child):
+            yield child.lineno
+        yield from _find_uses(child, own)
+
+
+def _is_harmless(node: nodes.Node, own: nodes.Node) -> bool:
+    """Whether a node takes what is a reader's own as it is.
+
+    A loop takes it apart, if that is no list of addresses.
+    """
+    if isinstance(own, nodes.Name) and own.name in _OWN_NAMES:
+        return isinstance(node, nodes.Getattr | nodes.Call) and own is node.node
+    if isinstance(node, nodes.For) and own is node.iter:
+        return isinstance(own, nodes.List)
+    return isinstance(node, _ALLOWED)
+
+
+def _is_own(node: nodes.Node, own: frozenset[str]) -> bool:
+    """Whether a value is a reader's own, or holds one."""
+    match node:
+        case nodes.Getattr(node=nodes.Name(name="links" | "loop"), attr=part):
+            return part in _OWN_PARTS or part.startswith("_")
+        case (
+            nodes.Getattr(node=nodes.Name(name="self")) | nodes.Call(node=nodes.Name(name="super"))
+        ):
+            return True
+        case nodes.Name(name=name, ctx="load"):
+            return name in own
+        case _:
+            parts = node.iter_child_nodes()
+            return isinstance(node, _CARRIES) and any(_is_own(part, own) for part in parts)

@@ -20,7 +20,7 @@ from digest.model.clock import write_with_zone
 from digest.model.destinations import Destination
 from digest.model.errors import DigestError
 from digest.model.messages import Receipt
-from digest.model.said import Said, Saying
+from digest.model.said import NOTHING, Said, Saying
 from digest.site import Site
 from digest.store import alarms, tokens
 from digest.store.alarms import Alarm, StoredAlarm
@@ -47,18 +47,18 @@ class WatchReport:
     failures: tuple[Said, ...] = ()
 
 
-def watch(site: Site, *, planning: str = "") -> WatchReport:
+def watch(site: Site, *, planning: Said = NOTHING) -> WatchReport:
     """Check once whether everything that should have happened has, and send an alarm if not.
 
-    `planning` says what could not be planned just now. If it is "", the alarm about overdue digests
-    names what the processes at work have stored.
+    `planning` says what could not be planned just now. If it says nothing, the alarm about overdue
+    digests names what the processes at work have stored.
     """
     now = site.clock.now()
     settings = site.config.alarms
     with site.store.read() as conn:
         found = load_alarms(conn, site.config, now, planning=planning)
     with site.store.begin() as conn:
-        alarms.keep(conn, found, now)
+        alarms.save_alarms(conn, found, now)
         claimed = alarms.claim(conn, found, now) if settings.to else []
     names = {alarm.name for alarm in claimed}
     due = tuple(alarm for alarm in found if alarm.name in names) if settings.to else found
@@ -123,7 +123,7 @@ def _describe(site: Site, claimed: Sequence[StoredAlarm]) -> _Content:
     lasting = [alarm for alarm in claimed if alarm.ended_at is None]
     over = [alarm for alarm in claimed if alarm.ended_at is not None]
     views = [
-        (f"{alarm.name}, since {_write(site, alarm.since)}", alarm.detail) for alarm in lasting
+        (f"{alarm.name}, since {_write(site, alarm.since)}", str(alarm.detail)) for alarm in lasting
     ]
     views += [(f"{alarm.name}: over", _describe_end(site, alarm)) for alarm in over]
     first = lasting[0] if lasting else claimed[0]
@@ -143,8 +143,9 @@ def _describe_end(site: Site, alarm: StoredAlarm) -> str:
 
 
 def _say_what(alarm: StoredAlarm) -> str:
-    """Return what is or was wrong: a stored detail is the alarm's "what. remedy"."""
-    return alarm.detail.partition(". ")[0]
+    """Return the first sentence of what is or was wrong."""
+    what, *_remedy = alarm.detail.args
+    return str(what).partition(". ")[0]
 
 
 def _send(site: Site, to: Destination, name: str, now: datetime, content: _Content) -> Receipt:

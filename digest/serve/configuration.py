@@ -1,7 +1,7 @@
 """Brings the operator's file into the store: what it no longer names is ended.
 
-People who left stay away whatever the file says; people who subscribed by themselves live in the
-store and are not touched here.
+Whoever unsubscribed stays unsubscribed, whatever the file says. People who subscribed by themselves
+are in the store, and nothing here changes them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from digest.match.rules import QUERY_LISTS, find_unread, find_unreadable, keep_r
 from digest.model.destinations import Destination
 from digest.model.errors import QueryError
 from digest.model.libraries import ZOTERO
+from digest.model.said import Said, Saying
 from digest.model.subscriptions import (
     FILE,
     RETURNS_WITHIN,
@@ -246,21 +247,23 @@ def _keep_unsubscribed(
     for new in subscriptions.load(conn, names=added):
         name = new.subscription.name
         for destination in new.subscription.destinations:
-            for old in _load_left(conn, destination, new):
-                how = f"unsubscribed from {old}, and this seems to be the same"
+            for old in _load_unsubscribed_alike(conn, destination, new):
+                how = Said.of(Saying.SAME_AGAIN, old)
                 subscribers.save_unsubscription(conn, destination, name, how=how, at=now)
                 kept_away.append(NotSubscribed(str(destination), name, old))
     return tuple(kept_away)
 
 
-def _load_left(conn: Connection, destination: Destination, new: DueSubscription) -> list[str]:
+def _load_unsubscribed_alike(
+    conn: Connection, destination: Destination, new: DueSubscription
+) -> list[str]:
     """Return from which ended subscriptions, alike to a new one, a reader unsubscribed."""
     names = subscribers.load_unsubscribed(conn, destination) - {new.subscription.name}
     if not names:
         return []
-    left = []
+    unsubscribed = []
     for old in subscriptions.load(conn, names=names, include_ended=True):
         is_alike = set(old.subscription.queries) == set(new.subscription.queries)
         if is_alike and old.state == SubscriptionState.ENDED:
-            left.append(old.subscription.name)
-    return left
+            unsubscribed.append(old.subscription.name)
+    return unsubscribed

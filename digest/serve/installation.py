@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("digest.worker")
 
 POLLING = "poll"
-"""The job that one worker is at: asking arXiv, over all its interfaces."""
+"""The job that one worker at a time does: it asks arXiv, over all its interfaces."""
 
 
 def open_site(
@@ -46,10 +46,14 @@ def open_site(
 ) -> Site:
     """Open an installation for work. Close the site when done.
 
-    `owner` is a name no other process has, for claims and leases.
+    `owner` and `jitter`: see `Site`.
     """
+
+    def spread(seconds: float) -> float:
+        return seconds * (0.5 + jitter() / 2)
+
     store = branch.store if branch else open_store(config.store.url, create=create)
-    gate = StoreGate(store, clock, owner, jitter=lambda seconds: seconds * (0.5 + jitter() / 2))
+    gate = StoreGate(store, clock, owner, jitter=spread)
     return Site(
         config=config,
         store=store,
@@ -102,7 +106,7 @@ def _log_request(store: Store, request: RequestLog) -> None:
 class Heartbeat:
     """What one process lets the others know of itself.
 
-    Sign, again and again, and sign off at the end.
+    It gives signs of life, again and again, and signs off at the end.
     """
 
     def __init__(self, site: Site) -> None:
@@ -114,7 +118,7 @@ class Heartbeat:
         self._is_over = False
 
     def beat(self, turns: Iterable[JobTurn] = ()) -> None:
-        """Give a sign, and say what the jobs do."""
+        """Give a sign of life, and say when the jobs had their last turns."""
         with self._lock:
             if self._is_over:
                 return
@@ -151,12 +155,13 @@ def keep_beating(site: Site) -> Iterator[None]:
 def poll_alone(site: Site) -> Iterator[str]:
     """Be the one worker that asks arXiv.
 
-    Yield the worker that is at it already; "" if the caller may ask. Only politeness depends on it:
-    two that ask all the same keep the pace together, and store each paper once.
+    Yield "" if the caller may ask, else the worker that is asking already. If two ask all the same,
+    no harm is done: they keep the pace together, and each paper is stored once.
     """
-    if site.store.path is not None:  # the file's lock has seen to it
+    if site.store.path is not None:  # a worker on a file holds the lock of the file
         yield ""
         return
+    # Turns of jobs have real moments, whatever clock the site lives by.
     with site.store.begin() as conn:
         other = workers.begin_job(conn, site.owner, POLLING, SystemClock().now())
     try:

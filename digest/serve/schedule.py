@@ -21,6 +21,7 @@ from digest.deliver.rules import Step
 from digest.match.step import MatchReport, match
 from digest.model.clock import SystemClock, monotonic
 from digest.model.errors import DigestError, StoreError
+from digest.model.said import NOTHING, Said
 from digest.serve.configuration import sync_config
 from digest.serve.installation import Heartbeat
 from digest.serve.steps import PassReport, Steps
@@ -81,8 +82,8 @@ class Jobs:
 
     def __init__(self, site: Site, is_stopping: Callable[[], bool]) -> None:
         self.metrics = Metrics()
-        self.logged: dict[str, Sequence[str]] = {}
-        self.remarks: dict[str, str] = {}
+        self.logged: dict[str, Sequence[str | Said]] = {}
+        self.remarks: dict[str, Said] = {}
         self._site = site
         self._is_stopping = is_stopping
         self._steps = Steps(site, PassReport())
@@ -152,7 +153,7 @@ class Jobs:
             log_event(Verb.PLAN, "failed", level=logging.WARNING, subscriptions=failures)
         self.remarks = {"plan": planned.trouble} if planned.trouble else {}
 
-    def _is_news(self, outcome: str, lines: Sequence[str]) -> bool:
+    def _is_news(self, outcome: str, lines: Sequence[str | Said]) -> bool:
         """Whether what stays the same from turn to turn has changed."""
         before = self.logged.get(outcome, [])
         self.logged[outcome] = lines
@@ -353,10 +354,10 @@ class Schedule:
         name = event.job_id
         now = SystemClock().now()
         if isinstance(event, JobExecutionEvent) and event.exception is not None:
-            self.pulse.board.end(name, now, type(event.exception).__name__)
+            self.pulse.board.end(name, now, Said.plain(type(event.exception).__name__))
             self._note_trouble(name, event.exception)
         else:
-            self.pulse.board.end(name, now, self.jobs.remarks.get(name, ""))
+            self.pulse.board.end(name, now, self.jobs.remarks.get(name, NOTHING))
             self.pulse.troubles.pop(name, None)
 
     def _note_trouble(self, name: str, error: BaseException) -> None:

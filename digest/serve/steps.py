@@ -31,7 +31,7 @@ from digest.serve.alarms import WatchReport, watch
 from digest.serve.configuration import ConfigReport, sync_config
 from digest.serve.installation import keep_beating, poll_alone
 from digest.site import Site
-from digest.store import attempts, lock_worker, outbox, runs, subscriptions, workers
+from digest.store import attempts, lock_worker, outbox, runs, subscriptions, words, workers
 from digest.store.attempts import HeldDeliveries
 from digest.store.gate import free_gate
 from digest.store.outbox import Waits
@@ -244,11 +244,12 @@ class Steps:
     def watch(self) -> WatchReport:
         """Tell the operator what should have happened and has not.
 
-        Forget requests that nobody confirmed.
+        Forget requests that nobody confirmed. Read words anew that another release read otherwise.
         """
         now = self._site.clock.now()
         with self._site.store.begin() as conn:
             delete_expired_signups(conn, now)
+            words.renew(conn)
         self.report.watch = watch(self._site, planning=self.report.plan.trouble)
         return self.report.watch
 

@@ -17,6 +17,7 @@ from typing import TextIO
 from digest.inspect.alarms import is_stuck
 from digest.model.characters import clean_text
 from digest.model.clock import monotonic
+from digest.model.said import NOTHING, Said
 from digest.model.secrets import redact, redact_field
 from digest.store.workers import JobTurn
 
@@ -61,7 +62,7 @@ class JobRuns:
             self._begun[job] = monotonic()
             self._turns[job] = replace(self._find(job), began_at=at)
 
-    def end(self, job: str, at: datetime, trouble: str = "") -> None:
+    def end(self, job: str, at: datetime, trouble: Said = NOTHING) -> None:
         """Note that a turn has ended.
 
         `trouble` is the error that ended it, or what could not be done in it.

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from digest.model.announcements import find_due_until
 from digest.model.cadences import USUAL_WAIT, CadenceKind, leave_quiet
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.said import NOTHING, Said
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import SubscriptionState
 from digest.store.dialect import Moment, upsert
 from digest.store.outbox import waits_for_held
@@ -50,15 +50,14 @@ CLAIM = timedelta(minutes=15)
 PAUSE = timedelta(hours=1)
 """The shortest time between two alarms about failed messages."""
 
-_OF_LETTER = exists().where(
+_IS_LETTER = exists().where(
     digests.c.id == deliveries.c.digest_id, digests.c.occasion == Occasion.LETTER
 )
+_IS_NO_LETTER = not_(_IS_LETTER)
+"""A delivery is of a digest, not of a letter."""
 
-
-_IS_NO_LETTER = not_(_OF_LETTER)
-
-_IS_HEARD = (subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for())
-"""Digests go somewhere, and no pause holds them."""
+_GETS_DIGESTS = (subscriptions.c.state == SubscriptionState.ACTIVE, is_sent_for())
+"""A subscription's digests go somewhere, and no pause holds them."""
 
 
 class AlarmName(StrEnum):
@@ -81,12 +80,13 @@ class Overdue:
     """What has been due for too long, or has failed.
 
     Attributes:
-        named: the one to name: the oldest, or of those that failed the last.
-        due_at: since when there has been any (UTC); of those that failed, when the last did.
+        count: how many digests or deliveries.
+        named: the subscription or destination of the oldest; of those that failed, of the last.
+        due_at: when the one that is named was due, or failed (UTC).
         delivery: the number of the delivery that is named; 0 for none.
     """
 
-    number: int
+    count: int
     named: str
     due_at: datetime
     delivery: int = 0
@@ -103,14 +103,14 @@ class Alarm:
     """
 
     name: AlarmName
-    what: str | Said
-    remedy: str | Said
+    what: Said
+    remedy: Said
     failed_at: datetime | None = None
 
     @property
-    def detail(self) -> str:
+    def detail(self) -> Said:
         """What is wrong, and what to do."""
-        return f"{self.what}. {self.remedy}"
+        return Said.of(Saying.ALARM, self.what, self.remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +118,14 @@ class StoredAlarm:
     """An alarm as kept."""
 
     name: str
-    detail: str
+    detail: Said
     since: datetime
     sent_at: datetime | None
     ended_at: datetime | None
 
 
 class _Late(NamedTuple):
-    """A digest that is overdue: since when (UTC), and of which subscription."""
+    """A digest that is overdue: since when (UTC), so that the oldest is the least, and whose."""
 
     since: datetime
     name: str
@@ -138,34 +138,36 @@ def load_stored(conn: Connection) -> list[StoredAlarm]:
     return [_read_alarm(row) for row in conn.execute(oldest_first)]
 
 
-def keep(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
+def save_alarms(conn: Connection, found: Sequence[Alarm], now: datetime) -> None:
     """Keep what is wrong now: new alarms are raised, known ones go on, all others are over.
 
-    One that is over before it was sent is forgotten. So is that messages failed: time alone ends
-    it.
+    An alarm that is over before it was sent is forgotten. The alarm about failed messages is
+    forgotten in any case: time alone ends it.
     """
-    kept = alarms.c
+    columns = alarms.c
     names = [str(alarm.name) for alarm in found]
-    is_over = kept.name.not_in(names)
-    is_forgotten = or_(kept.sent_at.is_(None), kept.name == str(AlarmName.FAILED))
+    is_over = columns.name.not_in(names)
+    is_forgotten = or_(columns.sent_at.is_(None), columns.name == str(AlarmName.FAILED))
     conn.execute(delete(alarms).where(is_over, is_forgotten))
-    end = update(alarms).where(is_over, kept.ended_at.is_(None))
+    end = update(alarms).where(is_over, columns.ended_at.is_(None))
     conn.execute(end.values(ended_at=now, not_before=now))
     for alarm in found:
         row = {"name": str(alarm.name), "detail": alarm.detail, "since": now, "not_before": now}
-        again = {"detail": alarm.detail, "ended_at": None}
-        upsert(conn, alarms, row, again)
+        changes = {"detail": alarm.detail, "ended_at": None}
+        upsert(conn, alarms, row, changes)
 
 
 def claim(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[StoredAlarm]:
     """Take the alarms to send now; nobody else gets them for as long as `CLAIM`."""
-    kept = alarms.c
-    failures = [alarm.failed_at for alarm in found if alarm.failed_at is not None]
-    failed_at = failures[0] if failures else None
-    is_of_failure = kept.name == str(AlarmName.FAILED)
-    has_failed_anew = and_(is_of_failure, kept.sent_at < literal(failed_at, Moment))
-    is_unsent = or_(kept.sent_at.is_(None), kept.ended_at.is_not(None), has_failed_anew)
-    take = update(alarms).where(kept.not_before <= now, is_unsent)
+    columns = alarms.c
+    moments = [alarm.failed_at for alarm in found if alarm.failed_at is not None]
+    failed_at = moments[0] if moments else None  # no moment is before NULL
+    is_of_failure = columns.name == str(AlarmName.FAILED)
+    has_failed_anew = and_(is_of_failure, columns.sent_at < literal(failed_at, Moment))
+    is_unsent = columns.sent_at.is_(None)
+    is_over = columns.ended_at.is_not(None)
+    is_news = or_(is_unsent, is_over, has_failed_anew)
+    take = update(alarms).where(columns.not_before <= now, is_news)
     claimed = take.values(not_before=now + CLAIM).returning(alarms)
     taken = [_read_alarm(row) for row in conn.execute(claimed)]
     taken.sort(key=lambda alarm: alarm.since)
@@ -174,10 +176,10 @@ def claim(conn: Connection, found: Sequence[Alarm], now: datetime) -> list[Store
 
 def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
     """Record that an alarm was sent; one that is over is then forgotten."""
-    kept = alarms.c
-    is_it = and_(kept.name == alarm.name, kept.since == alarm.since)
+    columns = alarms.c
+    is_it = and_(columns.name == alarm.name, columns.since == alarm.since)
     if alarm.ended_at is not None:
-        forget = delete(alarms).where(is_it, kept.ended_at.is_not(None))
+        forget = delete(alarms).where(is_it, columns.ended_at.is_not(None))
         conn.execute(forget)
         return
     sent = update(alarms).where(is_it)
@@ -185,13 +187,13 @@ def mark_notified(conn: Connection, alarm: StoredAlarm, now: datetime) -> None:
 
 
 def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the active subscriptions with a digest that should be planned by a moment (UTC).
+    """Count the digests that should have been planned by a moment (UTC); None if there are none.
 
-    A turn by the clock is overdue when its time was before that, and so is one `at once`. One that
-    may wait longer for its announcement than is usual is late by so much later. One `on
-    announcement` has no hour to be late by: it is overdue when papers wait for it that no
-    announcement keeps back any more. A first digest waits for no turn: it is overdue when nothing
-    has held it back since that moment. Return None if none is overdue.
+    A turn by the clock, or one `at once`, is overdue when its time was before that moment. If it
+    may wait longer for its announcement than is usual, it has so much more time. A turn `on
+    announcement` has no time: it is overdue when papers wait for it that no announcement keeps back
+    any more. A first digest waits for no turn: it is overdue when nothing has held it back since
+    that moment.
     """
     late = list(_find_overdue_turns(conn, before))
     late += _find_overdue_papers(conn, before)
@@ -203,24 +205,26 @@ def load_overdue_digests(conn: Connection, before: datetime) -> Overdue | None:
 
 
 def _find_overdue_turns(conn: Connection, before: datetime) -> Iterator[_Late]:
-    turns = subscriptions.c
-    is_on_announcement = turns.cadence == str(CadenceKind.ANNOUNCEMENT)
-    found = select(turns.name, turns.next_due_at, turns.cadence)
-    overdue = found.where(turns.next_due_at < before, not_(is_on_announcement), *_IS_HEARD)
-    for row in conn.execute(overdue):
+    """Yield whose turns by the clock, or `at once`, are overdue."""
+    columns = subscriptions.c
+    is_on_announcement = columns.cadence == str(CadenceKind.ANNOUNCEMENT)
+    turns = select(columns.name, columns.next_due_at, columns.cadence)
+    due = turns.where(columns.next_due_at < before, not_(is_on_announcement), *_GETS_DIGESTS)
+    for row in conn.execute(due):
         wait = read_cadence(row.cadence).wait
-        longer = max(wait - USUAL_WAIT, timedelta(0))
-        if row.next_due_at + longer < before:
+        more_time = max(wait - USUAL_WAIT, timedelta(0))
+        if row.next_due_at + more_time < before:
             yield _Late(row.next_due_at, row.name)
 
 
 def _find_overdue_papers(conn: Connection, before: datetime) -> Iterator[_Late]:
     """Yield whose papers wait that no announcement keeps back."""
-    owed = find_due_until(before)
-    mine = subscriptions.c
-    is_due = and_(mine.cadence == str(CadenceKind.ANNOUNCEMENT), mine.next_due_at < owed)
-    is_later = and_(matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
-    for row in _find_waiting(conn, owed, is_due, is_later):
+    due_until = find_due_until(before)
+    columns = subscriptions.c
+    is_on_announcement = columns.cadence == str(CadenceKind.ANNOUNCEMENT)
+    is_due = and_(is_on_announcement, columns.next_due_at < due_until)
+    is_of_turn = and_(matches.c.digest_id.is_(None), matches.c.occasion != Occasion.FIRST_DIGEST)
+    for row in _find_waiting(conn, due_until, is_due, is_of_turn):
         since = max(row.next_due_at, row.matched_at)
         yield _Late(since, row.name)
 
@@ -237,69 +241,79 @@ def _find_overdue_first_digests(conn: Connection, before: datetime) -> Iterator[
 def _find_waiting(
     conn: Connection, before: datetime, *which: ColumnElement[bool] | TextClause
 ) -> Sequence[Any]:
-    """Return subscriptions with what was matched for them before a moment and is not planned."""
+    """Return the subscriptions whose matches of before a moment wait for a digest.
+
+    `which`: the conditions for these subscriptions and matches. `matched_at` is that of the first.
+    """
     match = matches.c
-    mine = subscriptions.c
-    columns = (mine.name, mine.cadence, mine.quiet_hours, mine.next_due_at)
+    subscription = subscriptions.c
+    columns = (
+        subscription.name,
+        subscription.cadence,
+        subscription.quiet_hours,
+        subscription.next_due_at,
+    )
     first = func.min(match.matched_at).label("matched_at")
-    is_planned_next = match.match_run_id > mine.plan_after
+    is_unplanned = match.match_run_id > subscription.plan_after
     is_old = match.matched_at < before
-    found = select(*columns, first).join(matches)
-    waiting = found.where(is_planned_next, is_old, *which, *_IS_HEARD)
-    return conn.execute(waiting.group_by(mine.id, *columns)).all()
+    matched = select(*columns, first).join(matches)
+    waiting = matched.where(is_unplanned, is_old, *which, *_GETS_DIGESTS)
+    return conn.execute(waiting.group_by(subscription.id, *columns)).all()
 
 
 def load_overdue_deliveries(conn: Connection, before: datetime) -> Overdue | None:
-    """Return the deliveries planned before a moment (UTC) that have not ended; None for none.
+    """Count the deliveries planned before a moment (UTC) that have not ended; None for none.
 
     Parts after one that is held are not among them: that one has an alarm.
     """
-    at = deliveries.c.created_at
-    overdue = _find_overdue(conn, (ACTIVE_DELIVERY, at < before, not_(waits_for_held())), at, at)
+    planned_at = deliveries.c.created_at
+    which = (ACTIVE_DELIVERY, planned_at < before, not_(waits_for_held()))
+    overdue = _count_deliveries(conn, which, planned_at)
     if overdue is None:
         return None
-    return replace(overdue, reason=NOTHING)
+    return replace(overdue, reason=NOTHING)  # an error of an earlier try is not why it waits
 
 
 def load_failed_deliveries(conn: Connection, since: datetime) -> Overdue | None:
-    """Return the deliveries given up since a moment (UTC), naming the last; None for none.
+    """Count the deliveries given up since a moment (UTC), and name the last; None for none.
 
     Letters are not among them: an address mistyped on a page must not alarm anybody.
     """
-    one = deliveries.c
-    failed_at = func.coalesce(one.ended_at, one.created_at)
-    is_dead = and_(STUCK_DELIVERY, one.state == DeliveryState.DEAD)
+    columns = deliveries.c
+    failed_at = func.coalesce(columns.ended_at, columns.created_at)
+    is_dead = and_(STUCK_DELIVERY, columns.state == DeliveryState.DEAD)  # the first has an index
     which = (is_dead, failed_at > since, _IS_NO_LETTER)
-    return _find_overdue(conn, which, failed_at, failed_at.desc())
+    return _count_deliveries(conn, which, failed_at, name_last=True)
 
 
 def load_held_deliveries(conn: Connection) -> Overdue | None:
-    """Return the deliveries that need the operator, naming the first; None for none.
+    """Count the deliveries that need the operator, and name the first; None for none.
 
-    What was refused is among them until it was sent, also while it is tried again: a try is no end.
+    What was refused is among them until it was sent, also while it is tried again.
     """
-    at = deliveries.c.created_at
     is_held = and_(STUCK_DELIVERY, deliveries.c.state == DeliveryState.HELD)
     needs_operator = or_(is_held, REFUSED_DELIVERY)
-    return _find_overdue(conn, (needs_operator, _IS_NO_LETTER), at, at)
+    return _count_deliveries(conn, (needs_operator, _IS_NO_LETTER), deliveries.c.created_at)
 
 
-def _find_overdue(
+def _count_deliveries(
     conn: Connection,
     which: tuple[ColumnElement[bool] | TextClause, ...],
-    at: ColumnElement[datetime],
-    order: ColumnElement[datetime],
+    moment: ColumnElement[datetime],
+    *,
+    name_last: bool = False,
 ) -> Overdue | None:
-    """Count deliveries, and name the first of them in an order, with its moment."""
-    one = deliveries.c
-    found = select(one.destination, at, one.id, one.last_error).where(*which)
-    row = conn.execute(found.order_by(order, one.id).limit(1)).one_or_none()
+    """Count deliveries, and name the first or last of them by their moments; None for none."""
+    columns = deliveries.c
+    order = moment.desc() if name_last else moment
+    found = select(columns.destination, moment, columns.id, columns.last_error).where(*which)
+    row = conn.execute(found.order_by(order, columns.id).limit(1)).one_or_none()
     if row is None:
         return None
     counted = select(func.count()).select_from(deliveries).where(*which)
-    number = conn.execute(counted).scalar_one()
+    count = conn.execute(counted).scalar_one()
     destination, due_at, id_, reason = row
-    return Overdue(number, destination, due_at, delivery=id_, reason=reason or NOTHING)
+    return Overdue(count, destination, due_at, delivery=id_, reason=reason or NOTHING)
 
 
 def _read_alarm(row: Row[Any]) -> StoredAlarm:

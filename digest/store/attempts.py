@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import zlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,6 +15,7 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
+    bindparam,
     case,
     func,
     insert,
@@ -23,10 +27,11 @@ from sqlalchemy import (
 
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal, UnknownName
-from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share
+from digest.model.messages import Delivery, DeliveryState, Message, Receipt, Share, fill_body
 from digest.model.said import NOTHING, Said, Saying
-from digest.store.dialect import Moment, database_clock, in_chunks, make_storable
+from digest.store.dialect import Moment, database_clock, dialect_insert, in_chunks, make_storable
 from digest.store.outbox import (
+    CAME_TO,
     CLAIM_LEASE,
     IN_DOUBT,
     REPEATED,
@@ -44,6 +49,7 @@ from digest.store.schema import (
     REFUSED_DELIVERY,
     STUCK_DELIVERY,
     attempts,
+    bodies,
     deliveries,
     digests,
     subscriptions,
@@ -78,6 +84,31 @@ _OPEN = (DeliveryState.READY, DeliveryState.HELD, DeliveryState.UNKNOWN)
 _WAITS_FOR_WORD = (DeliveryState.HELD, DeliveryState.UNKNOWN)
 _OBSTACLES = (DeliveryState.HELD, DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 
+_CLAIMED = (
+    select(
+        deliveries.c.attempts,
+        deliveries.c.remote_address,
+        deliveries.c.body.is_(None).label("is_bare"),
+    )
+    .where(
+        deliveries.c.id == bindparam("to"),
+        deliveries.c.token == bindparam("by"),
+        deliveries.c.state == DeliveryState.CLAIMED,
+    )
+    .with_for_update()
+)
+_TRIES = select(attempts.c.number).where(attempts.c.delivery_id == bindparam("to"))
+_LAST = select(deliveries.c.attempts).where(deliveries.c.id == bindparam("to"))
+_ANSWER = (
+    update(attempts)
+    .where(
+        attempts.c.delivery_id == bindparam("to"),
+        attempts.c.number == _LAST.scalar_subquery(),
+    )
+    .values(CAME_TO)
+)
+_SHARED = select(bodies.c.hash).where(bodies.c.hash == bindparam("asked"))
+
 TAKEN_AS_SENT = Said.of(Saying.TAKEN_AS_SENT)
 
 _MAY_HAVE_ARRIVED = (DeliveryState.UNKNOWN, IN_DOUBT)
@@ -105,7 +136,7 @@ def load_message(conn: Connection, delivery_id: int) -> Message | None:
     row = conn.execute(found).one_or_none()
     if row is None or row.body is None:
         return None
-    return _read_message(row)
+    return _read_message(conn, row)
 
 
 def load_bare(conn: Connection) -> list[Delivery]:
@@ -119,11 +150,19 @@ def load_bare(conn: Connection) -> list[Delivery]:
 def keep_message(conn: Connection, delivery_id: int, message: Message) -> None:
     """Store the bytes of a delivery."""
     keep = update(deliveries).where(deliveries.c.id == delivery_id)
-    conn.execute(keep.values(_write_bytes(message)))
+    conn.execute(keep.values(_write_bytes(conn, message)))
 
 
-def _write_bytes(message: Message) -> dict[str, Any]:
-    return {"body": message.body, "media_type": message.media_type, "name": message.name}
+def _write_bytes(conn: Connection, message: Message) -> dict[str, Any]:
+    """Return what a delivery keeps of its bytes: all, or what is its reader's own."""
+    kept = {"media_type": message.media_type, "name": message.name}
+    if not message.shared:
+        return kept | {"body": message.body, "shared": None}
+    hashed = hashlib.sha256(message.shared).hexdigest()
+    if conn.execute(_SHARED, {"asked": hashed}).first() is None:
+        keep = dialect_insert(conn, bodies).on_conflict_do_nothing()
+        conn.execute(keep, {"hash": hashed, "content": zlib.compress(message.shared)})
+    return kept | {"body": json.dumps(message.own).encode(), "shared": hashed}
 
 
 def begin(
@@ -142,12 +181,8 @@ def begin(
     `SUPPRESSED`: it may not, and the delivery has ended with the parts after it; `READY`: the
     claim was lost, don't touch it.
     """
-    one = deliveries.c
-    is_ours = and_(one.id == delivery.id, one.token == delivery.token)
-    is_bare = one.body.is_(None).label("is_bare")
-    found = select(one.attempts, one.remote_address, is_bare)
-    claimed = found.where(is_ours, one.state == DeliveryState.CLAIMED)
-    row = conn.execute(claimed.with_for_update()).one_or_none()
+    ours = {"to": delivery.id, "by": delivery.token}
+    row = conn.execute(_CLAIMED, ours).one_or_none()
     if row is None:
         return DeliveryState.READY
     refusal = load_refusal(conn, delivery.id)
@@ -163,8 +198,8 @@ def begin(
         "remote_address": delivery.remote_address,
     }
     if row.is_bare or row.remote_address != delivery.remote_address:
-        begun |= _write_bytes(message)
-    begin = update(deliveries).where(one.id == delivery.id)
+        begun |= _write_bytes(conn, message)
+    begin = update(deliveries).where(deliveries.c.id == delivery.id)
     conn.execute(begin.values(begun))
     attempt = {"delivery_id": delivery.id, "number": number, "started_at": now}
     undecided = {"outcome": DeliveryState.SENDING, "detail": NOTHING}
@@ -184,26 +219,28 @@ def mark_sent(
     A late answer is an answer: it also counts if the attempt was given up meanwhile, as long as
     nobody has claimed the delivery since. Then False is returned, and nothing is changed.
     """
-    tried = attempts.c
-    tries = select(tried.number).where(tried.delivery_id == delivery.id)
-    if conn.execute(tries).first() is None:
+    if conn.execute(_TRIES, {"to": delivery.id}).first() is None:
         return False
     known = {"remote_id": make_storable(receipt.remote_id), "last_error": NOTHING}
     answer = Said.plain(receipt.detail)
     step = Transition(DeliveryState.SENT, now, answer, known)
     if not change_state(conn, delivery.id, step, out_of, token=delivery.token):
         return False
-    last = select(deliveries.c.attempts).where(deliveries.c.id == delivery.id)
-    is_last = tried.number == last.scalar_subquery()
-    answered = update(attempts).where(tried.delivery_id == delivery.id, is_last)
-    conn.execute(answered.values(ended_at=now, outcome=DeliveryState.SENT, detail=answer))
+    came = {"to": delivery.id, "at": now, "what": DeliveryState.SENT, "said": answer}
+    conn.execute(_ANSWER, came)
     if delivery.refusal in PROBED:
         _let_others_go(conn, delivery, now)
     return True
 
 
-def _read_message(row: Row[Any]) -> Message:
-    return Message(row.media_type, row.body, row.idempotency_key, row.name)
+def _read_message(conn: Connection, row: Row[Any]) -> Message:
+    message = Message(row.media_type, row.body, row.idempotency_key, row.name)
+    if row.shared is None:
+        return message
+    found = select(bodies.c.content).where(bodies.c.hash == row.shared)
+    shared = zlib.decompress(conn.execute(found).scalar_one())
+    own = json.loads(row.body)
+    return replace(message, body=fill_body(shared, own), shared=shared, own=own)
 
 
 def _let_others_go(conn: Connection, delivery: Delivery, now: datetime) -> None:
@@ -244,7 +281,7 @@ def mark_unsent(
     if not_before is not None:
         values["not_before"] = not_before
     if shorter is not None:
-        values |= {"share": str(shorter), "body": None}
+        values |= {"share": str(shorter), "body": None, "shared": None}
     if refusal is not None:
         values["refusal"] = refusal
     step = Transition(to, now, reason, values)
@@ -309,7 +346,7 @@ def claim_unknown(
     repeats = _count_repeats(conn, [row.id for row in rows])
     unknown = []
     for row, delivery in zip(rows, load_deliveries_of(conn, rows), strict=True):
-        message = _read_message(row)
+        message = _read_message(conn, row)
         repeated = repeats.get(row.id, 0)
         unknown.append(UnknownDelivery(delivery, message, row.sending_at, repeated))
     return unknown

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, tuple_, update
+from sqlalchemy import Connection, Row, func, select, update
 
 from digest.model.announcements import Change, Kind, StoredChange, find_announcement
 from digest.model.papers import Paper
+from digest.store import words
 from digest.store.dialect import dialect_insert, in_chunks, select_by
 from digest.store.papers import STORED, load_versions, move_latest, save_texts
 from digest.store.papers import save as save_papers
 from digest.store.papers import write as write_paper
 from digest.store.schema import changes as changes_table
 from digest.store.schema import marks, papers, poll_runs
-
-_LATEST_BATCH = 500
 
 
 def allocate(conn: Connection, count: int) -> int:
@@ -41,12 +40,13 @@ def save(
     run_id: int,
     at: datetime,
     as_of: datetime | None = None,
+    hashes: Mapping[str, bytes] | None = None,
 ) -> tuple[StoredChange, ...]:
     """Store findings: papers, the texts that are new, and numbered changes, in a few statements.
 
     Call it in the transaction in which `load_known` read what the changes were compared with: at
     most one for each paper. Texts that hash alike are one text. `as_of` is arXiv's own time of the
-    answer (UTC).
+    answer (UTC); for `hashes` see `move_latest`.
 
     Raise `StoreBusy`: another process stored one of these papers in the meantime: roll back and
     read again.
@@ -59,14 +59,17 @@ def save(
         row = write_paper(change.paper, keys[change.paper.id], hash_text(change.paper))
         rows.append(row)
     texts = save_texts(conn, rows)
-    move_latest(conn, changes, keys, texts.keys, as_of)
-    first = allocate(conn, len(changes))
+    move_latest(conn, changes, keys, texts.keys, as_of=as_of, hashes=hashes or {})
     as_stored = load_versions(conn, texts.came_back)
+    found = {texts.keys[keys[change.paper.id]]: change.paper for change in changes}
+    by_text = found | as_stored
+    words.save(conn, by_text)
+    first = allocate(conn, len(changes))
     stored = []
     for number, change in enumerate(changes, start=first):
         paper_key = keys[change.paper.id]
         text_key = texts.keys[paper_key]
-        paper = as_stored.get(text_key, change.paper)
+        paper = by_text[text_key]
         previous = change.known
         one = StoredChange(
             id=number,
@@ -104,26 +107,24 @@ def load_after(conn: Connection, change_id: int, limit: int) -> list[StoredChang
     return _assemble(conn, rows)
 
 
-def load_latest(conn: Connection) -> Iterator[StoredChange]:
-    """Yield the newest change of each paper, the paper announced last first.
-
-    Stop when you have enough.
-    """
+def list_latest(conn: Connection) -> dict[int, int]:
+    """Return the newest change of each paper by its text's key, the paper announced last first."""
     paper = papers.c
     change = changes_table.c
     newest = select(func.max(change.id)).where(change.paper_id == paper.id)
     newest_id = newest.correlate(papers).scalar_subquery()
-    found = select(changes_table, paper.month, paper.number).join(papers)
-    latest = found.where(change.id == newest_id)
+    latest = select(change.version_id, change.id).join(papers).where(change.id == newest_id)
     in_order = latest.order_by(paper.month.desc(), paper.number.desc(), paper.id.desc())
-    page = in_order.limit(_LATEST_BATCH)
-    place = tuple_(paper.month, paper.number, paper.id)
-    rows: Sequence[Row[Any]] = conn.execute(page).all()
-    while rows:
-        yield from _assemble(conn, rows)
-        last = rows[-1]
-        reached = (last.month, last.number, last.paper_id)
-        rows = conn.execute(page.where(place < reached)).all()
+    return {row.version_id: row.id for row in conn.execute(in_order)}
+
+
+def load_last_announced(conn: Connection, ids: Iterable[int], limit: int) -> list[StoredChange]:
+    """Return those of some changes whose papers were announced last, the last first."""
+    change = changes_table.c
+    found = select(papers.c.month, papers.c.number, change.id).join(changes_table)
+    places = sorted(select_by(conn, found, change.id, ids), key=tuple, reverse=True)[:limit]
+    stored = load(conn, [row.id for row in places])
+    return [stored[row.id] for row in places]
 
 
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:

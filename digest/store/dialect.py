@@ -389,9 +389,19 @@ def name_key(name: str) -> Column[str]:
     return Column(name, Text, primary_key=True)
 
 
-def reference(name: str, target: str, **options: Any) -> Column[int]:  # noqa: ANN401
-    """Return a column that names a row of another table by its `id`; not NULL by default."""
-    return Column(name, _BIG_INTEGER, ForeignKey(target), **{"nullable": False, **options})
+def reference(
+    name: str,
+    target: str,
+    *,
+    ondelete: str | None = None,
+    **options: Any,  # noqa: ANN401 - those of Column
+) -> Column[int]:
+    """Return a column that names a row of another table by its `id`; not NULL by default.
+
+    `ondelete`: what becomes of this row with that one; None refuses to delete that one.
+    """
+    key_of = ForeignKey(target, ondelete=ondelete)
+    return Column(name, _BIG_INTEGER, key_of, **{"nullable": False, **options})
 
 
 def _column_maker(kind: Any) -> Callable[..., Column[Any]]:  # noqa: ANN401 - any type of a column

@@ -109,6 +109,9 @@ _SQLITE_MODES = {"busy_timeout": 10_000, "foreign_keys": 1, "journal_mode": "wal
 """What every SQLite connection must report. Without `synchronous` FULL, 2, a power cut
 loses commits that were answered (https://sqlite.org/pragma.html#pragma_synchronous)."""
 
+_UNSYNCED = 1
+"""`synchronous` NORMAL: a commit does not wait for the disk, and goes there with the next one."""
+
 _SECRETS = ("password", "sslpassword")
 """What of an address's query is for nobody's eyes: libpq takes passwords there, too."""
 
@@ -226,11 +229,12 @@ class Store:
         self._file = None if self.path is None else _identify(self.path)
 
     @contextmanager
-    def begin(self, *, is_allowed: bool = False) -> Iterator[Connection]:
+    def begin(self, *, is_allowed: bool = False, is_lasting: bool = True) -> Iterator[Connection]:
         """Open a transaction that writes: committed at the end, rolled back if anything is raised.
 
-        If `is_allowed`, `before_write` is not asked. Raise `StoreBusy` if somebody else writes for
-        too long.
+        If `is_allowed`, `before_write` is not asked. If it is not lasting, a power cut may undo it
+        until the next one that is; the death of a process never does. Raise `StoreBusy` if somebody
+        else writes for too long.
         """
         if self.before_write is not None and not is_allowed:
             self.before_write()
@@ -238,9 +242,11 @@ class Store:
         with (
             self._lock_writes(),
             explaining(self.url_masked, self.path),
-            self.engine.connect() as conn,
+            self.engine.connect().execution_options(is_lasting=is_lasting) as conn,
             conn.begin(),
         ):
+            if self.dialect == "postgresql" and not is_lasting:
+                conn.execute(text("SET LOCAL synchronous_commit = off"))
             yield conn
 
     @contextmanager
@@ -426,7 +432,10 @@ def _begin_sqlite(conn: Connection) -> None:
 
     So nothing read in a transaction can change before it writes.
     """
-    is_reading = conn.get_execution_options().get("is_reading", False)
+    options = conn.get_execution_options()
+    is_reading = options.get("is_reading", False)
+    level = _SQLITE_MODES["synchronous"] if options.get("is_lasting", True) else _UNSYNCED
+    conn.exec_driver_sql(f"PRAGMA synchronous={level}")
     conn.exec_driver_sql(f"PRAGMA query_only={int(is_reading)}")
     conn.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Update, and_, exists, func, select, union, up
 
 from digest.model.papers import FIVE_DIGITS_SINCE, ArxivId
 from digest.model.polls import Gap
+from digest.model.said import NOTHING, Said
 from digest.store.dialect import dialect_insert
 from digest.store.papers import HAS_USUAL_ID, SLOT, list_packed, load_packed
 from digest.store.schema import forgotten, gaps, papers
@@ -35,7 +36,7 @@ class GapLine:
     gap: Gap
     state: GapState
     ended_at: datetime | None
-    reason: str
+    reason: Said
 
 
 def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
@@ -60,7 +61,7 @@ def load_announced_numbers(conn: Connection) -> dict[int, set[int]]:
 
 def save(conn: Connection, ids: Iterable[ArxivId], at: datetime) -> int:
     """Note ids that are missing; return how many of them are open now and were not before."""
-    begun = {"state": GapState.OPEN, "missed_at": at, "asks": 0, "reason": ""}
+    begun = {"state": GapState.OPEN, "missed_at": at, "asks": 0, "reason": NOTHING}
     rows = [begun | {"month": id_.month, "number": id_.number} for id_ in ids if not id_.archive]
     if not rows:
         return 0
@@ -108,7 +109,7 @@ def close_found(conn: Connection, at: datetime) -> int:
     is_packed = exists().where(is_of_month, version > b"\0")
     is_missing = gap.state != GapState.FOUND
     found = update(gaps).where(is_missing, is_stored | is_packed)
-    closed = {"state": GapState.FOUND, "ended_at": at, "reason": ""}
+    closed = {"state": GapState.FOUND, "ended_at": at, "reason": NOTHING}
     return conn.execute(found.values(closed)).rowcount
 
 
@@ -119,7 +120,7 @@ def mark_asked(conn: Connection, asked: Iterable[Gap], at: datetime) -> None:
         conn.execute(once_more.values(asks=gaps.c.asks + 1, asked_at=at))
 
 
-def give_up(conn: Connection, given_up: Iterable[tuple[Gap, str]], at: datetime) -> None:
+def give_up(conn: Connection, given_up: Iterable[tuple[Gap, Said]], at: datetime) -> None:
     """Give ids up, each with the reason."""
     for gap, reason in given_up:
         end = _update_open(gap)

@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
+    Double,
+    Integer,
     Row,
     Select,
     TextClause,
     Update,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -39,7 +43,7 @@ from digest.model.destinations import TRAITS, Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Share
 from digest.model.said import NOTHING, Said, Saying
-from digest.store.dialect import Moment, database_clock, later, select_by
+from digest.store.dialect import Moment, Sayings, database_clock, later, select_by
 from digest.store.engine import Store
 from digest.store.papers import forget_unmatched, pack_forgotten
 from digest.store.schema import (
@@ -48,6 +52,7 @@ from digest.store.schema import (
     REFUSED_DELIVERY,
     STUCK_DELIVERY,
     attempts,
+    bodies,
     deliveries,
     destination_addresses,
 )
@@ -59,6 +64,20 @@ CLAIM_LEASE = 60.0
 
 UNDECIDED = (DeliveryState.SENDING, DeliveryState.UNKNOWN)
 """Outcomes of an attempt that a later answer settles."""
+
+CAME_TO = {
+    "ended_at": bindparam("at", type_=Moment),
+    "outcome": bindparam("what"),
+    "detail": bindparam("said", type_=Sayings),
+}
+"""What attempts came to, and when, by parameters."""
+
+_CLOSE = (
+    update(attempts)
+    .where(attempts.c.delivery_id == bindparam("to"), attempts.c.outcome.in_(UNDECIDED))
+    .values(CAME_TO)
+)
+"""Closes the attempts at a delivery that are open."""
 
 REPEATED = "repeated"
 """Outcome of an attempt that may have arrived and was followed by another all the same."""
@@ -73,11 +92,12 @@ _GIVE_BACK = (
 IN_DOUBT = "in doubt"
 """Outcome of an attempt that may have arrived: only a person can say whether it did."""
 
-WAS_REPEATED = exists().where(
+_REPEATED_BEFORE = exists().where(
     attempts.c.delivery_id == deliveries.c.id,
     attempts.c.outcome == REPEATED,
 )
-"""Whether a delivery may have arrived before, and was to be sent again all the same."""
+NEVER_REPEATED = not_(_REPEATED_BEFORE)
+"""Whether a delivery was not sent again although it might have arrived before."""
 
 _ENDS_LATER_PARTS = (DeliveryState.DEAD, DeliveryState.SUPPRESSED)
 """A reader gets a digest from its first part on, or not at all."""
@@ -178,16 +198,15 @@ def change_state(
     if token is not None:
         move = move.where(one.token == token)
     changes = _list_changes(step) | step.values
-    moved = move.values(changes).returning(one.digest_id, one.destination, one.part)
+    moved = move.values(changes).returning(one.digest_id, one.destination, one.part, one.parts)
     row = conn.execute(moved).one_or_none()
     if row is None:
         return False
-    tried = attempts.c
-    undecided = tried.outcome.in_(UNDECIDED)
-    close = update(attempts).where(tried.delivery_id == delivery_id, undecided)
     outcome = step.outcome or step.to
-    conn.execute(close.values(ended_at=step.now, outcome=outcome, detail=step.said))
-    _change_later_parts(conn, row, step)
+    came = {"to": delivery_id, "at": step.now, "what": outcome, "said": step.said}
+    conn.execute(_CLOSE, came)
+    if row.part + 1 < row.parts:
+        _change_later_parts(conn, row, step)
     return True
 
 
@@ -236,23 +255,10 @@ def claim(
     pause are passed over. What was refused is tried again if its time has come, the oldest first.
     `which` names one condition more.
     """
-    one = deliveries.c
-    probes = _update_free(_find_probes(now, kinds))
-    conn.execute(probes.values(state=DeliveryState.READY, not_before=now))
-    place = destination_addresses.c
-    is_there = place.destination == one.destination
-    is_blocked = exists().where(is_there, place.blocked_until > now)
-    is_due = (which, one.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
-    due = select(one.id).where(*_IS_CLAIMABLE, *is_due)
-    first = due.order_by(one.not_before, one.id).limit(limit)
-    claimed = {
-        "state": DeliveryState.CLAIMED,
-        "token": one.token + 1,
-        "owner": owner,
-        "lease_until": database_clock() + lease_seconds,
-    }
-    claim = _update_free(first).values(claimed)
-    rows = conn.execute(claim.returning(deliveries)).all()
+    probe, take = _build_claim(None if kinds is None else frozenset(kinds), which)
+    conn.execute(probe, {"at": now})
+    asked = {"at": now, "most": limit, "by": owner, "seconds": lease_seconds}
+    rows = conn.execute(take, asked).all()
     by_urgency = sorted(rows, key=lambda row: (row.not_before, row.id))
     picks = load_for_digest(conn, by_urgency)
     taken = _one_to_each_paced(picks)
@@ -262,6 +268,30 @@ def claim(
     return taken
 
 
+@lru_cache
+def _build_claim(
+    kinds: frozenset[DestinationKind] | None, which: ColumnElement[bool] | TextClause
+) -> tuple[Update, Update]:
+    """Return what makes probes ready at a moment, and what claims then: it is read once."""
+    one = deliveries.c
+    now = bindparam("at", type_=Moment)
+    probe = _update_free(_find_probes(now, kinds))
+    place = destination_addresses.c
+    is_there = place.destination == one.destination
+    is_blocked = exists().where(is_there, place.blocked_until > now)
+    is_due = (which, one.not_before <= now, not_(is_blocked), goes_to_kinds(kinds))
+    due = select(one.id).where(*_IS_CLAIMABLE, *is_due)
+    first = due.order_by(one.not_before, one.id).limit(bindparam("most", type_=Integer))
+    claimed = {
+        "state": DeliveryState.CLAIMED,
+        "token": one.token + 1,
+        "owner": bindparam("by"),
+        "lease_until": database_clock() + bindparam("seconds", type_=Double),
+    }
+    take = _update_free(first).values(claimed).returning(deliveries)
+    return probe.values(state=DeliveryState.READY, not_before=now), take
+
+
 def _update_free(found: Select[tuple[int]]) -> Update:
     """Return a statement that changes those of some deliveries that nobody else is changing."""
     picked = found.with_for_update(skip_locked=True, of=deliveries).cte("picked")
@@ -269,7 +299,7 @@ def _update_free(found: Select[tuple[int]]) -> Update:
 
 
 def _find_probes(
-    now: datetime,
+    now: datetime | BindParameter[datetime],
     kinds: Collection[DestinationKind] | None = None,
 ) -> Select[tuple[int]]:
     """Return a query of what is held and must be tried again.
@@ -552,7 +582,10 @@ def _delete_bytes(conn: Connection, before: datetime) -> int:
     old = select(one.id).where(one.body.is_not(None), one.ended_at < before)
     portion = old.limit(PORTION)
     empty = update(deliveries).where(one.id.in_(portion))
-    return conn.execute(empty.values(body=None, media_type=None)).rowcount
+    emptied = conn.execute(empty.values(body=None, shared=None, media_type=None)).rowcount
+    is_shared = exists().where(one.shared == bodies.c.hash)
+    conn.execute(delete(bodies).where(not_(is_shared)))
+    return emptied
 
 
 def _delete_deliveries(conn: Connection, before: datetime) -> int:

@@ -153,23 +153,55 @@ def load_submitted(conn: Connection, first: datetime, last: datetime) -> Iterato
         yield read(row)
 
 
-def load_announced(
-    conn: Connection, first: date, after: datetime, *, with_held_back: bool = False
-) -> Iterator[tuple[int, date | None, Paper]]:
-    """Yield the papers announced since a day, as they read now: the text's key, the day, the paper.
+def list_submitted(conn: Connection, first: datetime, last: datetime) -> list[int]:
+    """Return the keys of the texts that `load_submitted` reads, in the same order."""
+    submitted = versions.c.published
+    found = _LATEST.with_only_columns(versions.c.id)
+    return list(conn.execute(found.where(submitted.between(first, last))).scalars())
 
-    If the day is not known, it is None, and the paper was first submitted after a moment (UTC);
-    or, with those that were held back, its id is of that month or later.
+
+def list_newest(
+    conn: Connection, *, day: date | None = None, limit: int | None = None
+) -> list[int]:
+    """Return the keys of the texts of the papers announced last, as they read now.
+
+    Args:
+        day: of an announcement, for the papers that it brought as new; None for all papers.
     """
+    newest_first = (papers.c.month.desc(), papers.c.number.desc(), papers.c.id)
+    found = select(papers.c.latest_version_id).where(papers.c.latest_version_id.is_not(None))
+    if day is not None:
+        found = found.where(papers.c.announcement == day)
+    return list(conn.execute(found.order_by(*newest_first).limit(limit)).scalars())
+
+
+class AnnouncedText(NamedTuple):
+    """What is listed of a text without reading it; see `list_announced` for the day."""
+
+    key: int
+    paper_key: int
+    announcement: date | None
+    published: datetime
+    categories: str
+
+
+def list_announced(
+    conn: Connection, first: date, after: datetime, *, with_held_back: bool = False
+) -> list[AnnouncedText]:
+    """Return the papers announced since a day, as they read now.
+
+    If the day is not known, it is None, and the paper was first submitted after a moment (UTC); or,
+    with those that were held back, its id is of that month or later.
+    """
+    text = versions.c
     day = papers.c.announcement
-    is_late = true() if with_held_back else versions.c.published > after
+    is_late = true() if with_held_back else text.published > after
     is_recent = (day >= first) | (day.is_(None) & is_late)
     first_month = after.year * 100 + after.month
-    is_there = versions.c.is_withdrawn.is_(False)
+    is_there = text.is_withdrawn.is_(False)
     found = _LATEST.where(papers.c.month >= first_month, is_recent, is_there)
-    recent = found.execution_options(yield_per=_BATCH)
-    for row in conn.execute(recent):
-        yield row.id, row.announcement, read(row)
+    listed = found.with_only_columns(text.id, text.paper_id, day, text.published, text.categories)
+    return [AnnouncedText(*row) for row in conn.execute(listed)]
 
 
 def load_unassigned(conn: Connection) -> dict[int, datetime]:
@@ -331,6 +363,17 @@ def load_known(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, KnownP
     return known
 
 
+def load_record_hashes(conn: Connection, ids: Iterable[str]) -> dict[str, bytes]:
+    """Return the hashes of the harvest's records that papers' latest texts were read from.
+
+    They are found by the papers' ids. One whose latest text came otherwise is missing.
+    """
+    paper = papers.c
+    found = select(paper.arxiv_id, paper.record_hash).where(paper.record_hash.is_not(None))
+    rows = select_by(conn, found, paper.arxiv_id, ids)
+    return {row.arxiv_id: row.record_hash for row in rows}
+
+
 def load_forgotten(conn: Connection, ids: Iterable[ArxivId]) -> dict[ArxivId, Forgotten]:
     """Return what stays of those of some papers that were forgotten."""
     asked = {str(id_): id_ for id_ in ids}
@@ -473,6 +516,7 @@ def _forget_texts(conn: Connection, keys: Sequence[int], at: datetime) -> None:
     forget = update(papers).where(paper.id.in_(keys))
     forgotten_now = forget.values(
         latest_version_id=None,
+        record_hash=None,
         forgotten_version=version.scalar_subquery(),
         forgotten_hash=begun_hash.scalar_subquery(),
         forgotten_at=at,
@@ -586,9 +630,14 @@ def move_latest(
     changes: Sequence[Change],
     keys: Mapping[ArxivId, int],
     texts: Mapping[int, int],
+    *,
     as_of: datetime | None,
+    hashes: Mapping[str, bytes],
 ) -> None:
-    """Make the new texts of papers their latest; refused as busy if another run was quicker."""
+    """Make the new texts of papers their latest; refused as busy if another run was quicker.
+
+    `hashes` are those of the harvest's records that the texts are of, by the papers' ids.
+    """
     latest = papers.c.latest_version_id
     is_as_read = latest.is_not_distinct_from(bindparam("known_version_id"))
     move = update(papers).where(papers.c.id == bindparam("key"), is_as_read)
@@ -596,6 +645,7 @@ def move_latest(
         latest_version_id=bindparam("now_version_id"),
         datestamp=bindparam("now_datestamp"),
         as_of=bindparam("now_as_of"),
+        record_hash=bindparam("now_record_hash"),
     )
     rows = []
     for change in changes:
@@ -603,6 +653,7 @@ def move_latest(
         known = change.known.version_id if change.known else None
         row: dict[str, Any] = {"key": key, "known_version_id": known, "now_version_id": texts[key]}
         row |= {"now_datestamp": change.paper.datestamp, "now_as_of": as_of}
+        row["now_record_hash"] = hashes.get(str(change.paper.id))
         rows.append(row)
     _require(conn.execute(moved, rows).rowcount, len(changes))
 

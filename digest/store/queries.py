@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, se
 
 from digest.model.announcements import Kind
 from digest.model.destinations import OWN_FEED
-from digest.model.messages import DayCount
+from digest.model.messages import DayCount, Occasion
 from digest.model.subscriptions import (
     FILE,
     RETURNS_WITHIN,
@@ -31,6 +31,7 @@ from digest.store.schema import (
     NEWEST_MATCH_RUN,
     changes,
     match_runs,
+    matches,
     query_matches,
     query_revisions,
     saved_queries,
@@ -306,16 +307,41 @@ def load_counts(conn: Connection, name: str, since: datetime) -> list[DayCount]:
     Empty days are left out. What the first check stored as known is older, and is not counted: no
     subscription gets it either.
     """
-    entered = _load_entered(conn, name, since)
-    ids: set[int] = set()
-    for _day, of_run in entered:
-        ids.update(of_run)
-    known = _find_known(conn, ids)
-    counts = Counter[date]()
-    for day, of_run in entered:
-        new = set(of_run) - known
-        counts[day] += len(new)
-    return [DayCount(day, papers) for day, papers in counts.items() if papers]
+    return count_days(load_matched(conn, name, since))
+
+
+def count_days(matched: Mapping[int, date]) -> list[DayCount]:
+    """Return how many changes matched on each day; see `load_matched`."""
+    counts = Counter(matched.values())
+    return [DayCount(day, papers) for day, papers in counts.items()]
+
+
+def load_matched(conn: Connection, name: str, since: datetime) -> dict[int, date]:
+    """Return the changes that entered a saved query of the file since a moment, with their UTC day.
+
+    What the first check stored as known is left out.
+    """
+    saved = saved_queries.c
+    matched_at = match_runs.c.matched_at
+    found = select(query_matches.c.new, matched_at).join(match_runs)
+    of_queries = found.join(query_revisions).join(saved_queries)
+    of_query = of_queries.where(saved.name == name, saved.origin == FILE, matched_at >= since)
+    matched: dict[int, date] = {}
+    for row in conn.execute(of_query.order_by(match_runs.c.id)):
+        matched |= dict.fromkeys(unpack(row.new), row.matched_at.date())
+    for id_ in _find_known(conn, matched):
+        del matched[id_]
+    return matched
+
+
+def load_sample(conn: Connection, query_id: int) -> tuple[int, ...]:
+    """Return the changes of the last first digest of a subscription that follows a saved query."""
+    links = subscription_queries.c
+    follows = (links.subscription_id == matches.c.subscription_id) & (links.query_id == query_id)
+    found = select(matches.c.brought).join(subscription_queries, follows)
+    samples = found.where(matches.c.occasion == Occasion.FIRST_DIGEST)
+    last = conn.execute(samples.order_by(matches.c.match_run_id.desc()).limit(1)).scalar()
+    return unpack(last or b"")
 
 
 def _find_known(conn: Connection, change_ids: Collection[int]) -> set[int]:
@@ -383,22 +409,6 @@ def _start(conn: Connection, names: list[str], origin: str, at: datetime) -> Non
     rows = [{"name": name} | begun for name in names]
     if rows:
         conn.execute(insert(saved_queries), rows)
-
-
-def _load_entered(
-    conn: Connection, name: str, since: datetime
-) -> list[tuple[date, tuple[int, ...]]]:
-    """Return the changes that each run brought to a saved query of the file, with its UTC day."""
-    saved = saved_queries.c
-    matched_at = match_runs.c.matched_at
-    found = select(query_matches.c.new, matched_at).join(match_runs)
-    of_queries = found.join(query_revisions).join(saved_queries)
-    of_query = of_queries.where(saved.name == name, saved.origin == FILE, matched_at >= since)
-    entered = []
-    for row in conn.execute(of_query.order_by(match_runs.c.id)):
-        day = row.matched_at.date()
-        entered.append((day, unpack(row.new)))
-    return entered
 
 
 def _set_state(

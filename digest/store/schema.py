@@ -5,7 +5,17 @@ Keys that grow come first in primary keys, so that inserts stay at the right edg
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Date, Index, Integer, UniqueConstraint, func, select, text
+from sqlalchemy import (
+    Column,
+    Date,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    UniqueConstraint,
+    func,
+    select,
+    text,
+)
 
 from digest.model.said import NOTHING
 from digest.store import dialect
@@ -20,6 +30,7 @@ papers = dialect.table(
     dialect.big("latest_version_id", nullable=True),
     dialect.day("datestamp"),
     dialect.moment("as_of", nullable=True),
+    dialect.blob("record_hash", nullable=True),
     dialect.day("announcement"),
     dialect.flag("is_kept"),
     dialect.number("forgotten_version", nullable=True),
@@ -70,6 +81,17 @@ versions = dialect.table(
     dialect.flag("is_withdrawn"),
     UniqueConstraint("paper_id", "version", "content_hash"),
 )
+
+words = dialect.table(
+    "words",
+    dialect.reference("version_id", "versions.id", primary_key=True, ondelete="CASCADE"),
+    dialect.number("rules", index=True),
+    dialect.blob("packed"),
+)
+"""The words of texts, as queries compare them, and the version of the rules that read them.
+
+A text that is forgotten takes its words with it.
+"""
 
 changes = dialect.table(
     "changes",
@@ -147,7 +169,7 @@ gaps = dialect.table(
     dialect.number("asks"),
     dialect.moment("asked_at", nullable=True),
     dialect.moment("ended_at", nullable=True),
-    dialect.text("reason"),
+    dialect.said("reason"),
     Index(None, "state"),
 )
 
@@ -194,7 +216,7 @@ job_turns = dialect.table(
     dialect.number("turns"),
     dialect.moment("began_at", nullable=True),
     dialect.moment("ended_at", nullable=True),
-    dialect.text("trouble"),
+    dialect.said("trouble"),
 )
 """What each worker does: in a turn, a job does once what is due (see `workers.JobTurn`).
 
@@ -204,7 +226,7 @@ A turn of a subscription is something else: see `OPEN_TURN`.
 alarms = dialect.table(
     "alarms",
     dialect.name_key("name"),
-    dialect.text("detail"),
+    dialect.said("detail"),
     dialect.moment("since"),
     dialect.moment("sent_at", nullable=True),
     dialect.moment("not_before"),
@@ -281,6 +303,12 @@ REFUSED_DELIVERY = text(f"refusal IN ('place', 'account') AND {_IS_OPEN}")
 REFUSED_ACCOUNT = text(f"refusal = 'account' AND {_IS_OPEN}")
 """Deliveries that were refused for their account: newer ones of the same kind wait."""
 
+bodies = dialect.table(
+    "bodies",
+    dialect.name_key("hash"),
+    dialect.blob("content"),
+)
+
 deliveries = dialect.table(
     "deliveries",
     dialect.key(),
@@ -297,6 +325,7 @@ deliveries = dialect.table(
     dialect.text("idempotency_key", unique=True),
     dialect.text("media_type", nullable=True),
     dialect.blob("body", nullable=True),
+    dialect.text("shared", nullable=True),
     dialect.text("name"),
     dialect.moment("sending_at", nullable=True),
     dialect.text("remote_address"),
@@ -308,6 +337,7 @@ deliveries = dialect.table(
     dialect.text("refusal", nullable=True),
     dialect.moment("held_at", nullable=True),
     UniqueConstraint("digest_id", "destination", "part"),
+    ForeignKeyConstraint(["shared"], ["bodies.hash"]),
     dialect.partial_index(
         "ix_deliveries_active", "state", "not_before", "id", where=ACTIVE_DELIVERY
     ),
@@ -321,6 +351,7 @@ deliveries = dialect.table(
     ),
     dialect.partial_index("ix_deliveries_refused_account", "id", where=REFUSED_ACCOUNT),
     dialect.partial_index("ix_deliveries_kept_bytes", "ended_at", where=text("body IS NOT NULL")),
+    dialect.partial_index("ix_deliveries_shared", "shared", where=text("shared IS NOT NULL")),
 )
 
 attempts = dialect.table(
@@ -442,7 +473,7 @@ subscription_destinations = dialect.table(
     dialect.text("destination", index=True),
     dialect.number("position"),
     dialect.text("state"),
-    dialect.text("reason"),
+    dialect.said("reason"),
     dialect.moment("since"),
     dialect.flag("is_joined"),
     dialect.flag("is_new"),
@@ -463,7 +494,7 @@ suppressions = dialect.table(
     "suppressions",
     dialect.name_key("destination"),
     dialect.name_key("subscription"),
-    dialect.text("reason"),
+    dialect.said("reason"),
     dialect.moment("since"),
 )
 

@@ -116,7 +116,10 @@ _ASKED = (
 It is built once, since it is asked before every message.
 """
 
-REFUSED = "refused in three digests in a row"
+BY_OPERATOR = Said.of(Saying.OPERATOR)
+"""How somebody was confirmed, unsubscribed or resubscribed, if the operator did it for them."""
+
+REFUSED = Said.of(Saying.REFUSED_IN_A_ROW)
 """How an address left that its mail server does not know; `resubscribe` has it written to again."""
 
 HAS_ENDED = Said.of(Saying.HAS_ENDED)
@@ -201,7 +204,7 @@ class DestinationStatus:
 
     destination: Destination
     state: DestinationState
-    reason: str
+    reason: Said
     since: datetime
 
 
@@ -254,7 +257,7 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
     Twice is as good as once.
     """
     key = destination_key(mail_to(address)).removeprefix(_MAIL)
-    confirmed = {"state": SubscriberState.CONFIRMED, "how": "operator", "since": at}
+    confirmed = {"state": SubscriberState.CONFIRMED, "how": str(BY_OPERATOR), "since": at}
     insertion = dialect_insert(conn, subscribers)
     once = insertion.on_conflict_do_nothing(index_elements=["address"])
     conn.execute(once, {"address": key} | confirmed)
@@ -266,11 +269,11 @@ def confirm_by_operator(conn: Connection, address: str, subscription: str, at: d
     is_theirs = consent.subscriber_id == person.id
     known = select(consent.id).where(is_theirs, consent.subscription == subscription)
     if conn.execute(known.limit(1)).first() is None:
-        log_consent(conn, person.id, subscription, "confirmed", how="operator", at=at)
+        log_consent(conn, person.id, subscription, "confirmed", how=BY_OPERATOR, at=at)
 
 
 def save_unsubscription(
-    conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
+    conn: Connection, destination: Destination | str, subscription: str, *, how: Said, at: datetime
 ) -> bool:
     """Stop writing to a destination from this commit on, and suppress what waits.
 
@@ -294,13 +297,13 @@ def save_unsubscription(
     # Of a channel, or of who never was a subscriber, the suppression says it all.
     if is_first and person_id is not None:
         if subscription == EVERYTHING:
-            left = {"state": SubscriberState.UNSUBSCRIBED, "how": how, "since": at}
+            left = {"state": SubscriberState.UNSUBSCRIBED, "how": str(how), "since": at}
             conn.execute(update(subscribers).where(subscribers.c.id == person_id).values(left))
         log_consent(conn, person_id, subscription, "unsubscribed", how=how, at=at)
     return is_first
 
 
-def _suppress(conn: Connection, key: str, subscription: str, *, how: str, at: datetime) -> bool:
+def _suppress(conn: Connection, key: str, subscription: str, *, how: Said, at: datetime) -> bool:
     """Note that a destination left; False if that was noted before."""
     row = {"destination": key, "subscription": subscription, "reason": how, "since": at}
     leave = dialect_insert(conn, suppressions).on_conflict_do_nothing()
@@ -345,7 +348,7 @@ def load_refused(conn: Connection) -> list[tuple[str, Destination]]:
 
 
 def save_resubscription(
-    conn: Connection, destination: Destination | str, subscription: str, *, how: str, at: datetime
+    conn: Connection, destination: Destination | str, subscription: str, *, how: Said, at: datetime
 ) -> bool:
     """Resubscribe, because the person who unsubscribed asks for it.
 
@@ -365,13 +368,13 @@ def save_resubscription(
         _write_to_again(conn, key, ids, how=how, at=at)
         has_left = subscribers.c.state == SubscriberState.UNSUBSCRIBED
         returning = update(subscribers).where(subscribers.c.id == person_id, has_left)
-        conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=how, since=at))
+        conn.execute(returning.values(state=SubscriberState.CONFIRMED, how=str(how), since=at))
     if person_id is not None:
         log_consent(conn, person_id, subscription, "returned", how=how, at=at)
     return True
 
 
-def _write_to_again(conn: Connection, key: str, ids: list[int], *, how: str, at: datetime) -> None:
+def _write_to_again(conn: Connection, key: str, ids: list[int], *, how: Said, at: datetime) -> None:
     """Let a destination that left subscriptions be one of theirs again."""
     sent = find_sent(conn, ids)
     idle = set(ids) - sent
@@ -445,8 +448,7 @@ def load_refusal(conn: Connection, delivery_id: int) -> Said:
     if row.subscription_state == SubscriptionState.ENDED:
         return Said.of(Saying.NAMED_HAS_ENDED, row.name)
     if row.place_state != DestinationState.ACTIVE:
-        gone = Said.of(Saying.NO_DESTINATION, row.destination, row.name)
-        return Said.plain(row.place_reason) if row.place_reason else gone
+        return row.place_reason or Said.of(Saying.NO_DESTINATION, row.destination, row.name)
     if row.unsubscribed is not None:
         return Said.of(Saying.UNSUBSCRIBED, row.unsubscribed)
     is_mail = row.destination.startswith(_MAIL)
@@ -504,14 +506,14 @@ def _is_destination(key: str, ids: list[int]) -> ColumnElement[bool]:
 
 
 def log_consent(
-    conn: Connection, subscriber_id: int, subscription: str, event: str, *, how: str, at: datetime
+    conn: Connection, subscriber_id: int, subscription: str, event: str, *, how: Said, at: datetime
 ) -> None:
     """Keep what a person agreed to, and how."""
     row = {
         "subscriber_id": subscriber_id,
         "subscription": subscription,
         "event": event,
-        "how": how,
+        "how": str(how),
         "at": at,
     }
     conn.execute(insert(consents), row)

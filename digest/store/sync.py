@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Table, delete, insert, select, update
 
 from digest.model.destinations import Destination
 from digest.model.errors import ConfigurationError
-from digest.model.said import Said, Saying
+from digest.model.said import NOTHING, Said, Saying
 from digest.model.subscriptions import EVERYTHING, RETURNS_WITHIN, Subscription, SubscriptionState
 from digest.store.dialect import is_among, select_by
 from digest.store.queries import ACTIVE, SyncReport, load_newest_match_run
@@ -34,7 +34,7 @@ from digest.store.subscribers import (
 from digest.store.subscriptions import collect_parts, forget_days, list_settings
 from digest.store.subscriptions import end as end_subscription
 
-NOT_NAMED = "it was taken out of the subscription"
+NOT_NAMED = Said.of(Saying.NOT_NAMED)
 """Why a destination is disabled; named again, it is active again."""
 
 NO_FIRST_DIGEST = 0
@@ -240,7 +240,7 @@ class _Syncing:
         """
         left = self._leaves.get((destination, EVERYTHING)) or self._leaves.get((destination, name))
         if left is None:
-            return {"state": DestinationState.ACTIVE, "reason": "", "since": self._at}
+            return {"state": DestinationState.ACTIVE, "reason": NOTHING, "since": self._at}
         return {
             "state": DestinationState.UNSUBSCRIBED,
             "reason": left.reason,
@@ -279,8 +279,7 @@ class _Syncing:
         self._write(subscription_destinations, key, "destination", writes, places)
         for destination in dropped:
             is_theirs = of_subscriptions([key]) & (deliveries.c.destination == destination)
-            why = Said.of(Saying.NOT_NAMED)
-            messages = suppress_waiting(self._conn, is_theirs, why, self._at)
+            messages = suppress_waiting(self._conn, is_theirs, NOT_NAMED, self._at)
             self._note_dropped(DroppedMatches(subscription.name, destination, messages))
         return bool(writes)
 

@@ -8,10 +8,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from digest.store.dialect import dialect_insert
 from digest.store.schema import installation, tokens
+
+_BY_HASH = select(tokens).where(tokens.c.hash == bindparam("asked"))
 
 
 class TokenPurpose(StrEnum):
@@ -69,7 +71,7 @@ def make_row(
 
 def load(conn: Connection, token_hash: str) -> StoredToken | None:
     """Return what a token is for; None if it is unknown."""
-    row = conn.execute(select(tokens).where(tokens.c.hash == token_hash)).one_or_none()
+    row = conn.execute(_BY_HASH, {"asked": token_hash}).one_or_none()
     if row is None:
         return None
     return StoredToken(TokenPurpose(row.purpose), row.destination, row.subscription, row.digest_id)

@@ -17,7 +17,8 @@ from pathlib import Path
 from sqlalchemy import ColumnElement, Connection, and_, delete, not_, or_, select, update
 
 from digest.model.errors import AnotherWorker, StoreError
-from digest.store.dialect import database_clock, lock_advisory, make_storable, upsert
+from digest.model.said import NOTHING, Said
+from digest.store.dialect import database_clock, lock_advisory, upsert
 from digest.store.engine import Store, explain_file
 from digest.store.schema import job_turns, workers
 
@@ -74,15 +75,15 @@ def keep_calling(act: Callable[[], bool | None], seconds: float) -> Iterator[Non
 class JobTurn:
     """A job of a worker. Moments are real ones, whatever clock the installation lives by.
 
-    `trouble`: the error that ended its last turn, or what could not be done in it; "" if that went
-    well.
+    `trouble`: the error that ended its last turn, or what could not be done in it; nothing if that
+    went well.
     """
 
     job: str
     turns: int = 0
     began_at: datetime | None = None
     ended_at: datetime | None = None
-    trouble: str = ""
+    trouble: Said = NOTHING
     owner: str = ""
 
     @property
@@ -96,8 +97,7 @@ class JobTurn:
 def save_turns(conn: Connection, owner: str, turns: Iterable[JobTurn]) -> None:
     """Keep what a worker's jobs do, and how they ended."""
     for turn in turns:
-        trouble = make_storable(turn.trouble)
-        row = asdict(turn) | {"owner": owner, "trouble": trouble}
+        row = asdict(turn) | {"owner": owner, "trouble": turn.trouble}
         upsert(conn, job_turns, row, row)
 
 
@@ -109,16 +109,16 @@ def load_job_turns(conn: Connection) -> list[JobTurn]:
     return [JobTurn(**row) for row in conn.execute(in_order).mappings()]
 
 
-def load_trouble(conn: Connection, job: str) -> str:
-    """Return what went wrong in the last turn of a job; "" for nothing.
+def load_trouble(conn: Connection, job: str) -> Said:
+    """Return what went wrong in the last turn of a job, if anything did.
 
     It is that of the worker at work that met it last.
     """
     turn = job_turns.c
-    has_failed = and_(turn.job == job, turn.trouble != "")
+    has_failed = and_(turn.job == job, turn.trouble != NOTHING)
     found = select(turn.trouble).where(has_failed, is_living(turn.owner))
     latest_first = found.order_by(turn.ended_at.desc(), turn.owner)
-    return str(conn.execute(latest_first.limit(1)).scalar() or "")
+    return conn.execute(latest_first.limit(1)).scalar() or NOTHING
 
 
 def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
@@ -138,7 +138,7 @@ def begin_job(conn: Connection, owner: str, job: str, at: datetime) -> str:
     if other is not None:
         return str(other)
     begun = {"began_at": at, "ended_at": None}
-    row = {"owner": owner, "job": name, "turns": 0, "trouble": ""}
+    row = {"owner": owner, "job": name, "turns": 0, "trouble": NOTHING}
     upsert(conn, job_turns, row | begun, begun)
     return ""
 

@@ -23,13 +23,16 @@ if TYPE_CHECKING:
 Divider: TypeAlias = "Callable[[Reader, Token, list[TexPiece], TexSetting], list[TexPiece]]"
 """Reads the rest of the group, and returns the pieces for it and for what came before."""
 
-_SetTwo: TypeAlias = "Callable[[_TwoParts, TexSetting], list[TexPiece]]"
-"""Sets two parts as one."""
+_SetParts: TypeAlias = "Callable[[_TwoParts, TexSetting], list[TexPiece]]"
+"""Returns the pieces for two parts that are set as one."""
 
 _VERBATIM = re.compile(
     rf"\*?([^\w\s{{\\{DROPPED}\ud800-\udfff])([^{DROPPED}\ud800-\udfff\n]{{0,200}}?)\1"
 )
+"""A sign, what is as typed, and the same sign again."""
+
 _STACKED = {("<", "\N{TILDE OPERATOR}"): "≲", (">", "\N{TILDE OPERATOR}"): "≳"}
+"""What is set above or below a sign, and that sign -> one sign for both."""
 
 WITH_ARGUMENTS = {
     **dict.fromkeys(("rm", "normalfont"), "textrm"),
@@ -39,18 +42,21 @@ WITH_ARGUMENTS = {
 }
 r"""What people mean by a declaration with an argument, `\rm{Fe}`, outside formulas."""
 _ANGLES = {"<": "⟨", ">": "⟩"}
+"""What is typed as a bracket -> the bracket."""
+
 _ROOTS = {"": "√", "2": "√", "3": "∛", "4": "∜"}
+"""The degree of a root -> its sign."""
 
 
 class _TwoParts(NamedTuple):
     """Two parts that a command sets as one.
 
     Attributes:
-        start: where the first begins.
+        start: where the command with its parts begins.
         token: the command.
-        end: where the second ends.
-        first: the one that is written first, as read.
-        second: the other.
+        end: where it ends with its parts.
+        first: the part that is written first, as read.
+        second: the other part.
     """
 
     start: int
@@ -61,6 +67,7 @@ class _TwoParts(NamedTuple):
 
 
 def _named(names: str, command: Command) -> dict[str, Command]:
+    """Return one command under several names, with blanks between them."""
     return dict.fromkeys(names.split(), command)
 
 
@@ -76,19 +83,23 @@ def _print_blank(_: Reader, token: Token, setting: TexSetting) -> list[TexPiece]
 
 
 def _drop_argument(reader: Reader, token: Token, _: TexSetting) -> list[TexPiece]:
+    """Print nothing for a command and its argument; without an argument, it is printed as typed."""
     reader.skip_character("*")
     return [] if reader.take_raw() is not None else reader.print_command(token)
 
 
 def _drop_dimension(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    """Print a blank for a command and its argument, which is a length."""
     pieces = _drop_argument(reader, token, setting)
     return [*pieces, token.blank(setting)]
 
 
-def _in_words(tag: str = "") -> Command:
+def _read_in_words(tag: str = "") -> Command:
+    """Return a command that reads its argument as words, also in a formula."""
+
     def read_words(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-        in_words = setting._replace(is_formula=False, face="").with_tag(tag)
-        pieces = reader.read_argument(in_words)
+        setting_of_words = setting._replace(is_formula=False, face="").with_tag(tag)
+        pieces = reader.read_argument(setting_of_words)
         if pieces is None:
             return reader.print_command(token)
         return list(map(_as_word, pieces))
@@ -100,7 +111,9 @@ def _as_word(piece: TexPiece) -> TexPiece:
     return piece if piece.kind is PieceKind.BLANK else piece._replace(role=Role.WORD)
 
 
-def _raw_between(opening: str, closing: str) -> Command:
+def _print_raw_between(opening: str, closing: str) -> Command:
+    """Return a command that prints its argument as typed, between two signs."""
+
     def read_raw(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         reader.skip_character("*")
         while reader.take_option() is not None:
@@ -114,18 +127,18 @@ def _raw_between(opening: str, closing: str) -> Command:
     return read_raw
 
 
-_read_as_typed = _raw_between("", "")
+_read_as_typed = _print_raw_between("", "")
 
 
 def _convert(write: Callable[..., str], count: int = 1) -> Command:
     """Return a command that writes its arguments, as typed, as one."""
 
     def read_converted(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
-        first = reader.at - 1
+        command_at = reader.at - 1
         reader.take_option()
         arguments = [reader.take_raw() for _ in range(count)]
         if None in arguments:
-            return reader.as_typed(first, reader.at)
+            return reader.as_typed(command_at, reader.at)
         written = write(*map(print_pieces, arguments))
         return [setting.symbol(token.start, reader.offset, written)]
 
@@ -159,12 +172,15 @@ def _read_verbatim(reader: Reader, token: Token, setting: TexSetting) -> list[Te
 
 
 def _read_second_argument(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    """Drop the first argument, and read the second as text."""
     if reader.take_raw() is None:
         return reader.print_command(token)
     return reader.read_argument(setting._replace(is_formula=False)) or []
 
 
 def _script_of_words(kind: PieceKind) -> Command:
+    """Return a command that raises or lowers its argument, which is text."""
+
     def read_script(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         pieces = reader.read_argument(setting._replace(is_formula=False))
         if pieces is None:
@@ -177,6 +193,8 @@ def _script_of_words(kind: PieceKind) -> Command:
 
 
 def _read_with(**changes: Any) -> Command:  # noqa: ANN401 - as `TexSetting._replace` has it
+    """Return a command that reads its argument in a setting with some changes."""
+
     def read_changed(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         pieces = reader.read_argument(setting._replace(**changes))
         return reader.print_command(token) if pieces is None else pieces
@@ -189,7 +207,8 @@ def _read_delimiter(reader: Reader, token: Token, setting: TexSetting) -> list[T
     if reader.skip_character("."):
         return []
     pieces = reader.read_argument(setting) or []
-    role = Role.CLOSE if reader.written(token).startswith("\\r") else Role.OPEN
+    is_right = reader.written(token).startswith("\\r")
+    role = Role.CLOSE if is_right else Role.OPEN
     brackets: list[TexPiece] = []
     for piece in pieces:
         text = _ANGLES.get(piece.text, piece.text)
@@ -207,26 +226,30 @@ def _read_name(reader: Reader, token: Token, setting: TexSetting) -> list[TexPie
     return [setting.symbol(token.start, reader.offset, name, Role.NAME)]
 
 
-def _read_two(set_two: _SetTwo) -> Command:
-    def read_two(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+def _read_two_arguments(set_parts: _SetParts) -> Command:
+    """Return a command that sets its two arguments as one."""
+
+    def read_two_arguments(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         first = reader.read_argument(setting)
         if first is None:
             return [reader.typed(token)]
         second = reader.read_argument(setting)
         if second is None:
             return [reader.typed(token), *first]
-        return set_two(_TwoParts(token.start, token, reader.offset, first, second), setting)
+        return set_parts(_TwoParts(token.start, token, reader.offset, first, second), setting)
 
-    return read_two
+    return read_two_arguments
 
 
-def _divide(set_two: _SetTwo) -> Divider:
+def _divide(set_parts: _SetParts) -> Divider:
+    """Return a divider that sets what comes before and after it in its group as one."""
+
     def divide(
         reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting
     ) -> list[TexPiece]:
         below = reader.read(reader.end, setting)
         start = above[0].start if above else token.start
-        return set_two(_TwoParts(start, token, reader.offset, above, below), setting)
+        return set_parts(_TwoParts(start, token, reader.offset, above, below), setting)
 
     return divide
 
@@ -236,16 +259,16 @@ def _set_fraction(two: _TwoParts, _: TexSetting) -> list[TexPiece]:
 
 
 def _set_binomial(two: _TwoParts, _: TexSetting) -> list[TexPiece]:
-    middle = two.token.end
-    end = max(middle, two.end)
-    last = max(middle, two.end - 1)
-    no_tags = TexSetting()
+    name_end = two.token.end
+    closing_start = max(name_end, two.end - 1)
+    closing_end = max(name_end, two.end)
+    without_tags = TexSetting()
     return [
-        no_tags.symbol(two.start, middle, "(", Role.OPEN),
+        without_tags.symbol(two.start, name_end, "(", Role.OPEN),
         *two.first,
-        no_tags.symbol(middle, middle, "choose", Role.NAME),
+        without_tags.symbol(name_end, name_end, "choose", Role.NAME),
         *two.second,
-        no_tags.symbol(last, end, ")", Role.CLOSE),
+        without_tags.symbol(closing_start, closing_end, ")", Role.CLOSE),
     ]
 
 
@@ -259,7 +282,7 @@ def _bracket(opening: str, closing: str, middle: str = "") -> Command:
         if reader.peek_character() not in ("{", "\\"):  # `\abs x` is a name of the author's own
             return reader.print_command(token)
         pieces = reader.read_argument(setting) or []
-        while middle and reader.closing() is not None:
+        while middle and reader.closing() is not None:  # one more argument in braces
             place = reader.offset
             pieces.append(TexPiece(place, place, PieceKind.SYMBOL, middle, role=Role.BAR))
             pieces += reader.read_argument(setting) or ()
@@ -294,24 +317,30 @@ def _is_single(pieces: Sequence[TexPiece]) -> bool:
     return all(script.kind is PieceKind.SUBSCRIPT for script in scripts)
 
 
-def _stack(kind: PieceKind) -> _SetTwo:
+def _stack(kind: PieceKind) -> _SetParts:
+    """Return what sets the first part above or below the second, as a script of this kind."""
+
     def set_stack(two: _TwoParts, setting: TexSetting) -> list[TexPiece]:
-        beside = two.first
+        script = two.first
         base = two.second
-        together = _STACKED.get((_printed(beside), _printed(base)))
-        if together:
-            return [setting.symbol(two.start, two.end, together, Role.RELATION)]
-        return [*base, *make_script(kind, two.start, two.end, beside)]
+        signs = (_print_sign(script), _print_sign(base))
+        sign_of_both = _STACKED.get(signs)
+        if sign_of_both:
+            return [setting.symbol(two.start, two.end, sign_of_both, Role.RELATION)]
+        return [*base, *make_script(kind, two.start, two.end, script)]
 
     return set_stack
 
 
-def _printed(pieces: list[TexPiece]) -> str:
+def _print_sign(pieces: list[TexPiece]) -> str:
+    """Print pieces without what says that they are lowered."""
     text = print_pieces(pieces).strip()
     return text.lstrip("_") or text
 
 
 def _read_arrow(arrow: str) -> Command:
+    """Return a command that prints an arrow, and its argument above it."""
+
     def read_arrow(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
         reader.take_option()
         pieces = reader.read_argument(setting) or []
@@ -322,6 +351,7 @@ def _read_arrow(arrow: str) -> Command:
 
 
 def _read_modulus(reader: Reader, token: Token, setting: TexSetting) -> list[TexPiece]:
+    """Print a number as a modulus, in parentheses after a blank."""
     pieces = reader.read_argument(setting) or []
     blank = TexPiece(token.start, token.start, PieceKind.BLANK, " ")
     return [blank, *reader.enclose(token, setting, ("(mod ", ")"), pieces)]
@@ -330,6 +360,7 @@ def _read_modulus(reader: Reader, token: Token, setting: TexSetting) -> list[Tex
 def _divide_lines(
     reader: Reader, token: Token, above: list[TexPiece], setting: TexSetting
 ) -> list[TexPiece]:
+    """Put a comma between two lines, one above the other."""
     below = reader.read(reader.end, setting)
     comma = token.symbol(",", setting, Role.PUNCTUATION)
     blank = TexPiece(token.end, token.end, PieceKind.BLANK, " ")
@@ -337,6 +368,10 @@ def _divide_lines(
 
 
 def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
+    """Return the setting after a declaration: a formula gets a face, and text a tag.
+
+    Calligraphic and Fraktur letters are those of formulas: text with them is read as a formula.
+    """
     if setting.is_formula:
         return setting._replace(face=face)
     if face in ("calligraphic", "fraktur"):
@@ -345,19 +380,19 @@ def _declare(setting: TexSetting, face: str, tag: str) -> TexSetting:
 
 
 TEXT_COMMANDS: dict[str, Command] = {
-    **_named("emph textit textsl", _in_words("i")),
-    **_named("textbf", _in_words("b")),
-    **_named("texttt", _in_words("code")),
+    **_named("emph textit textsl", _read_in_words("i")),
+    **_named("textbf", _read_in_words("b")),
+    **_named("texttt", _read_in_words("code")),
     **_named(
         "text textrm textsf textsc textup textmd textnormal mbox hbox fbox makebox uline",
-        _in_words(),
+        _read_in_words(),
     ),
-    **_named("enquote", _raw_between("“", "”")),
-    **_named("footnote thanks", _raw_between(" (", ")")),
+    **_named("enquote", _print_raw_between("“", "”")),
+    **_named("footnote thanks", _print_raw_between(" (", ")")),
     **_named("url path nolinkurl", _read_as_typed),
     **_named("verb lstinline", _read_verbatim),
     **_named("ac Ac acs acl acf gls Gls GLS acrshort acrlong acrfull", _read_as_typed),
-    **_named("acp acsp aclp acfp glspl Glspl", _raw_between("", "s")),
+    **_named("acp acsp aclp acfp glspl Glspl", _print_raw_between("", "s")),
     **_named("ce", _convert(write_chemistry)),
     **_named("ion", _convert(write_ion, 2)),
     **_named("num", _convert(write_number)),
@@ -370,11 +405,11 @@ TEXT_COMMANDS: dict[str, Command] = {
     **_named("href textcolor", _read_second_argument),
     **_named(
         "cite citep citet citealt citealp citeauthor citeyear autocite parencite textcite",
-        _raw_between("[", "]"),
+        _print_raw_between("[", "]"),
     ),
-    **_named("ref cref Cref autoref pageref", _raw_between("[", "]")),
-    **_named("eqref", _raw_between("(", ")")),
-    **_named("tag", _raw_between("(", ")")),
+    **_named("ref cref Cref autoref pageref", _print_raw_between("[", "]")),
+    **_named("eqref", _print_raw_between("(", ")")),
+    **_named("tag", _print_raw_between("(", ")")),
     **_named("label color phantom hphantom vphantom vspace nocite", _drop_argument),
     **_named("hspace", _drop_dimension),
     **_named("quad qquad enspace thinspace newline linebreak par hfill item", _print_blank),
@@ -427,8 +462,8 @@ FORMULA_COMMANDS: dict[str, Command] = {
         "big Big bigg Bigg bigl Bigl biggl Biggl bigr Bigr biggr Biggr bigm Bigm biggm Biggm",
         _print_nothing,
     ),
-    **_named("frac dfrac tfrac cfrac sfrac nicefrac", _read_two(_set_fraction)),
-    **_named("binom dbinom tbinom", _read_two(_set_binomial)),
+    **_named("frac dfrac tfrac cfrac sfrac nicefrac", _read_two_arguments(_set_fraction)),
+    **_named("binom dbinom tbinom", _read_two_arguments(_set_binomial)),
     **_named("sqrt", _read_root),
     **_named("ket Ket", _bracket("|", "⟩")),
     **_named("bra Bra", _bracket("⟨", "|")),
@@ -436,8 +471,8 @@ FORMULA_COMMANDS: dict[str, Command] = {
     **_named("ketbra dyad outerproduct", _bracket("|", "|", "⟩⟨")),
     **_named("abs", _bracket("|", "|")),
     **_named("norm", _bracket("‖", "‖")),
-    **_named("stackrel overset buildrel", _read_two(_stack(PieceKind.SUPERSCRIPT))),
-    **_named("underset", _read_two(_stack(PieceKind.SUBSCRIPT))),
+    **_named("stackrel overset buildrel", _read_two_arguments(_stack(PieceKind.SUPERSCRIPT))),
+    **_named("underset", _read_two_arguments(_stack(PieceKind.SUBSCRIPT))),
     **_named("xrightarrow", _read_arrow("→")),
     **_named("xleftarrow", _read_arrow("←")),
     **_named("pmod", _read_modulus),

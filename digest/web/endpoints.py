@@ -65,7 +65,7 @@ def answer_http_error(request: Request, error: Exception) -> Response:
 
 
 def answer_digest_error(request: Request, error: Exception) -> Response:
-    """Answer if something of ours says no: the reason to who asked wrongly, to nobody else."""
+    """Answer an error of ours; only whoever asked wrongly is told the reason."""
     assert isinstance(error, DigestError)  # noqa: S101 - registered for nothing else
     pages = shell_of(request).pages
     if isinstance(error, StoreError):
@@ -83,9 +83,10 @@ def answer_any_error(request: Request, _error: Exception) -> Response:
 
 
 async def serve_feed(request: Request) -> Response:
-    """Answer with a feed or a page about it; with 304 if the reader has it, 410 if it was there.
+    """Answer with a feed or a page about it; with 304 if the reader has it, 410 if it is gone.
 
-    The page's own links have a query. They lead to the feed for everybody.
+    A browser gets the page. The page's own links have a query, and with one a browser gets the
+    feed, too.
     """
     shell = shell_of(request)
     token, _, suffix = request.path_params["name"].rpartition(".")
@@ -126,8 +127,8 @@ def show_readiness(request: Request) -> Response:
 def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
     """Make what answers `/metrics` in Prometheus' text format, at an address of its own.
 
-    It answers nothing else. Behind a proxy of the same machine everybody seems to ask from there,
-    so no page of the public address can say who may know.
+    It answers nothing else. Metrics are not at the public address: behind a proxy on this machine
+    all requests seem to come from this machine, so strangers could not be told apart.
     """
 
     def show_metrics(_request: Request) -> Response:
@@ -135,7 +136,7 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
         try:
             with site.store.read() as conn:
                 waiting = outbox.load_open(conn, now)
-                last_look = runs.load_cursor(conn, site.config.arxiv.source).last_complete_at
+                checked_at = runs.load_cursor(conn, site.config.arxiv.source).last_complete_at
         except StoreError:
             return PlainTextResponse("The database does not answer.", UNAVAILABLE)
         waited = 0.0
@@ -144,8 +145,8 @@ def create_metrics_app(site: Site, pulse: Pulse, metrics: Metrics) -> ASGIApp:
         counts = {str(state): waiting.counts.get(state, 0) for state in _WAITING}
         metrics.set_outbox(counts, waited)
         metrics.ready.set(not find_failures(site, pulse))
-        if last_look is not None:
-            metrics.last_poll.set(last_look.timestamp())
+        if checked_at is not None:
+            metrics.last_poll.set(checked_at.timestamp())
         return Response(metrics.render(), headers={"Content-Type": metrics.content_type})
 
     return Starlette(routes=[Route("/metrics", show_metrics)])
@@ -158,12 +159,12 @@ def find_failures(site: Site, pulse: Pulse) -> list[str]:
             current = alarms.load_stored(conn)
     except StoreError:
         return ["the database does not answer"]
-    stuck = [alarm.detail for alarm in current if alarm.name in STUCK]
+    stuck = [str(alarm.detail) for alarm in current if alarm.name in STUCK]
     return [*pulse.failures, *stuck]
 
 
 def ask_to_unsubscribe(request: Request) -> Response:
-    """Show what would be left, and a button.
+    """Show which subscription would be unsubscribed, and a button.
 
     Programs that follow links in mails change nothing here.
     """
@@ -174,10 +175,10 @@ def ask_to_unsubscribe(request: Request) -> Response:
 
 
 def confirm_unsubscribe(request: Request) -> Response:
-    """Leave, or undo that: nothing more is sent, or is sent again, from this answer on.
+    """Unsubscribe, or undo that. It counts from this answer on.
 
-    A mail program's one click needs nothing but the address, and learns nothing of it. All else has
-    to come from the page there.
+    A mail program's one click needs the link alone. The answer to it does not tell that a link is
+    unknown. Any other request must come from the page at this link.
     """
     shell = shell_of(request)
     token = request.path_params["token"]
@@ -194,8 +195,8 @@ def confirm_unsubscribe(request: Request) -> Response:
             how = ONE_CLICK if is_click else PAGE
             unsubscription = unsubscribe_by_link(conn, token, how=how, at=at)
     if unsubscription is None and is_click:
-        nameless = UnsubscribeContext("", home=shell.site.config.web.base_url)
-        return shell.pages.show("unsubscribed.html", nameless)
+        without_title = UnsubscribeContext("", home=shell.site.config.web.base_url)
+        return shell.pages.show("unsubscribed.html", without_title)
     return _show_unsubscription(request, unsubscription, is_back=is_undo, is_earlier=is_undo)
 
 
@@ -206,17 +207,18 @@ def _show_unsubscription(
     is_back: bool = False,
     is_earlier: bool = False,
 ) -> Response:
+    """Show how things stand; `is_back` and `is_earlier`: see `UnsubscribeContext`."""
     shell = shell_of(request)
     if unsubscription is None:
         return shell.pages.fail(404)
     now = shell.site.clock.now()
-    last = unsubscription.undo_until if unsubscription.can_undo(now) else None
+    undo_until = unsubscription.undo_until if unsubscription.can_undo(now) else None
     context = UnsubscribeContext(
         unsubscription.title,
         address=mask(unsubscription.destination),
         is_back=is_back,
         is_earlier=is_earlier,
-        undo_until=write_day(last, now) if last else "",
+        undo_until=write_day(undo_until, now) if undo_until else "",
         home=shell.site.config.web.base_url,
         contact=shell.site.config.arxiv.mail_contact,
         token=make_form_token(shell, request.scope["path"]),
@@ -263,27 +265,31 @@ def serve_reference(request: Request) -> Response:
 
 
 def answer_cached(
-    request: Request, body: bytes, kind: str, more: Mapping[str, str] | None = None
+    request: Request, body: bytes, media_type: str, more: Mapping[str, str] | None = None
 ) -> Response:
     """Answer with what seldom changes; with 304 if the reader has it.
 
     Its tag decides that, as no date shows edits.
     """
     etag = make_etag(body)
-    kept = {"ETag": etag, "Cache-Control": CACHE_CONTROL, **(more or {})}
+    headers = {"ETag": etag, "Cache-Control": CACHE_CONTROL, **(more or {})}
     if is_unmodified(request.headers, etag):
-        return Response(status_code=304, headers=kept)
-    return Response(body, headers=kept, media_type=kind)
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=media_type)
 
 
 def _find_paper(request: Request, name: str) -> Paper | None:
-    """Return the stored paper of an id in its one spelling; None for anything else."""
+    """Return the stored paper of an id in its one spelling; None for anything else.
+
+    Where no message may link to references, no paper is found.
+    """
     site = shell_of(request).site
     try:
         id_ = ArxivId.parse(name)
     except UsageError:
         return None
-    if str(id_) != name or not make_refs_url(site.config):
+    has_references = bool(make_refs_url(site.config))
+    if str(id_) != name or not has_references:
         return None
     with site.store.read() as conn:
         known = papers.load(conn, id_)

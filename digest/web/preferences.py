@@ -93,12 +93,12 @@ class Visit:
         Return what is said of it, or that too many were asked for.
         """
         maker = make_links(self.conn, self.config)
-        free_at = accept_request(
+        allowed_at = accept_request(
             self.conn, maker, kind, address, choices, network=self.network, at=self.at
         )
-        if free_at is None:
+        if allowed_at is None:
             return said
-        again = write_with_zone(free_at, self.config.zone, self.at)
+        again = write_with_zone(allowed_at, self.config.zone, self.at)
         return f"Too many mails were asked for. Try again after {again}."
 
     def save(self, choices: SignupRequest) -> None:
@@ -402,7 +402,7 @@ def _name_mistakes(done: Change, found: Preferences) -> dict[str, str]:
 
 
 def _view_memberships(found: Preferences, now: datetime) -> Iterator[MembershipView]:
-    """Show what comes, one by one; what was left all at once comes back all at once."""
+    """Show what comes, one by one; what was unsubscribed at once comes back at once."""
     is_all = found.has_unsubscribed_from_all
     for one in found.memberships[: 1 if is_all else None]:
         if one.unsubscribed_at is None:

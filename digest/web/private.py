@@ -21,7 +21,7 @@ from starlette.routing import Route
 from digest.model import secrets
 from digest.model.destinations import normalise_address
 from digest.model.errors import Forbidden, UsageError
-from digest.model.people import FRESH, RequestKind, SignupRequest
+from digest.model.people import FRESH_LINK_LIFETIME, RequestKind, SignupRequest
 from digest.people.preferences import (
     Preferences,
     erase_person,
@@ -62,7 +62,7 @@ def _open(request: Request, token: str) -> Response:
     with shell.site.store.begin() as conn:
         signup, person = _load_link(request, conn, token)
         delete_signup(conn, signup.id)
-    expiry = shell.site.clock.now() + FRESH
+    expiry = shell.site.clock.now() + FRESH_LINK_LIFETIME
     return _show(request, _make_key(shell, person, str(int(expiry.timestamp()))))
 
 

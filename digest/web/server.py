@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,6 +33,9 @@ THREADS = 8
 
 PAGES = 16
 """Pages of digests kept; a digest is frozen."""
+
+_GIVES_WAY_AFTER = 0.0005
+"""Seconds after which a thread at work lets others go on: a page waits for it many times."""
 
 GOODBYE = 3
 """Seconds in which answers under way may end."""
@@ -139,6 +143,7 @@ class WebServer:
 
     def start(self) -> None:
         """Begin to serve; requests that came since the socket was bound are answered first."""
+        sys.setswitchinterval(_GIVES_WAY_AFTER)
         self._thread.start()
 
     def ask_to_stop(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("digest.web")
 
 RETRY_AFTER = "30"
-"""Seconds to wait before asking again: a database that is away is most often back soon."""
+"""Seconds to wait before asking again, as a header has them.
 
-_WORDS = {
+A database that is away is most often back soon.
+"""
+
+_WORDS_OF_STATUS = {
     400: ("This request can't be understood.", ""),
     403: ("This is not allowed.", ""),
     404: (
@@ -56,10 +59,11 @@ class Shell:
     """What every endpoint needs of the server: kept in `app.state`, returned by `shell_of`.
 
     Attributes:
-        render_digest: `(number, links, is_own)` -> the page of the digest, cached. `is_own`: show
-            titles of the reader's library, because nobody else reads the digest.
+        render_digest: takes `(number, links, is_own)`, and returns the page of the digest, cached.
+            `is_own`: show titles of the reader's library, because nobody else reads the digest.
         pulse: signs of life of the jobs; None if this process has no jobs.
         load_secret: returns the secret that the installation's tokens are derived from.
+        kept: pages that are the same for everybody, by path, with the period they were made in.
     """
 
     site: Site
@@ -70,6 +74,7 @@ class Shell:
     pulse: Pulse | None
     pages: Pages
     load_secret: Callable[[], str]
+    kept: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +100,10 @@ class Pages:
     ) -> Response:
         """Answer with a small page that says what is wrong.
 
-        Without a message, the page has the words of `_WORDS` for the status.
+        Without a message, the page has the words of `_WORDS_OF_STATUS`.
         """
         if not message:
-            message, hint = _WORDS.get(status, ("This is not possible.", ""))
+            message, hint = _WORDS_OF_STATUS.get(status, ("This is not possible.", ""))
         context = ErrorContext(status, message, hint, home=self.home)
         try:
             body = self.renderer.render_web("error.html", context)

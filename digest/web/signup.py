@@ -15,12 +15,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from digest.model import secrets
 from digest.model.cadences import choose_zone
-from digest.model.clock import write_with_zone
+from digest.model.clock import monotonic, write_with_zone
 from digest.model.destinations import normalise_address
 from digest.model.errors import QueryError, UnknownName, UsageError
 from digest.model.people import DAYS, KINDS, RequestKind, SignupRequest, write_cadence
@@ -48,15 +48,32 @@ from digest.web.forms import Form, make_form_token, read_button, read_own_form
 from digest.web.guards import name_network
 from digest.web.shell import Shell, shell_of
 
+_KEPT = 5.0
+"""Seconds after which a page that is kept is made anew."""
+
 _FIELDS = ("address", "q", "days", "hour", "zone", "kinds", "feed", "joins")
 
 
 def show_start(request: Request) -> Response:
-    """Show the page to begin, and what the query in its box brings."""
+    """Show the page to begin, and what the query in its box brings.
+
+    While the papers of the last days are read, the page without a query comes from memory.
+    """
     shell = shell_of(request)
+    text = request.query_params.get("q", "")
+    if text or not shell.trials.is_reading:
+        return HTMLResponse(_render_start(shell, text))
+    period = int(monotonic() // _KEPT)
+    made_in, page = shell.kept.get("/", (-1, b""))
+    if made_in != period:
+        page = _render_start(shell, text)
+        shell.kept["/"] = (period, page)
+    return HTMLResponse(page)
+
+
+def _render_start(shell: Shell, text: str) -> bytes:
     site = shell.site
     config = site.config
-    text = request.query_params.get("q", "")
     with site.store.read() as conn:
         coverage = load_coverage(conn, config.arxiv.source, site.clock.now())
         archives = list_public_archives(conn, site)
@@ -70,7 +87,7 @@ def show_start(request: Request) -> Response:
         coverage=describe_coverage(coverage),
         contact=config.arxiv.mail_contact,
     )
-    return shell.pages.show("start.html", context)
+    return site.renderer.render_web("start.html", context).encode()
 
 
 def show_trial(request: Request) -> Response:
@@ -124,7 +141,7 @@ def subscribe(request: Request) -> Response:
         )
     except UsageError as error:
         return _show_form(shell, form, error)
-    if not admission.takes(address):
+    if not admission.takes_request_for(address):
         domains = " or ".join(sorted(admission.domains))
         refusal = UsageError(f"only addresses of {domains} may subscribe here")
         return _show_form(shell, form, refusal)
@@ -170,13 +187,13 @@ def _take_request(
     network = name_network(request, config)
     maker = LinkMaker(config, shell.load_secret())
     with shell.site.store.begin() as conn:
-        free_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
-    if free_at is not None:
-        seconds = ceil((free_at - now).total_seconds())
+        allowed_at = accept_request(conn, maker, kind, address, choices, network=network, at=now)
+    if allowed_at is not None:
+        seconds = ceil((allowed_at - now).total_seconds())
         return shell.pages.fail(
             429,
             "Too many people asked for a mail in the last hour.",
-            f"Try again after {write_with_zone(free_at, config.zone, now)}.",
+            f"Try again after {write_with_zone(allowed_at, config.zone, now)}.",
             {"Retry-After": str(seconds)},
         )
     is_link = kind is RequestKind.LINK

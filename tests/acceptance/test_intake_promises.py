@@ -79,7 +79,7 @@ def test_after_looks_that_failed_a_late_announcement_is_not_called_complete_for_
     assert (digest.coverage.is_complete, digest.coverage.is_awaited) == (False, True)
     world.clock.set(WEDNESDAY + timedelta(hours=13))
     (alarm,) = world.run().watch.alarms
-    assert alarm.what == "the announcement of Wed 4 Mar is not out yet"
+    assert str(alarm.what) == "the announcement of Wed 4 Mar is not out yet"
     world.clock.set(held_up + timedelta(hours=5))
     report = world.run()
     (digest,) = report.plan.digests

@@ -118,7 +118,7 @@ def test_an_announcement_that_does_not_come_is_no_quiet_day_and_the_operator_is_
         assert not any("Tue 3 Mar" in str(alarm.what) for alarm in report.watch.alarms)
     morning = look(here, clock, TUESDAY + timedelta(hours=13.1))
     (alarm,) = morning.watch.alarms
-    assert alarm.what == "the announcement of Tue 3 Mar is not out yet"
+    assert str(alarm.what) == "the announcement of Tue 3 Mar is not out yet"
     (note,) = morning.plan.digests
     assert (note.slot, note.coverage.is_awaited) == ("unchecked:mailing:2026-03-03", True)
     assert "✗ the announcement of Tue 3 Mar is not out yet" in here.command("status")
@@ -162,7 +162,7 @@ def test_an_id_nobody_knows_is_asked_for_during_a_week_and_then_void_with_the_re
             lines = gaps.load(conn)
     (line,) = lines
     assert (str(line.gap.id), str(line.state), line.gap.asks) == ("2603.00022", "given up", 5)
-    assert line.reason.startswith("arXiv knew no such paper, asked 5 times from 4 Mar")
+    assert str(line.reason).startswith("arXiv knew no such paper, asked 5 times from 4 Mar")
     assert "1 never used" in here.command("coverage")
 
 

@@ -29,7 +29,7 @@ from starlette.types import ASGIApp
 
 from digest.model.clock import monotonic
 from digest.model.destinations import Destination
-from digest.model.people import UNCONFIRMED, SignupRequest
+from digest.model.people import REQUEST_LIFETIME, SignupRequest
 from digest.query import parse_query
 from digest.query.canonical import print_canonical
 from digest.serve.steps import run_pass
@@ -309,11 +309,11 @@ def work(site: Site, world: World, hours: float) -> list[str]:
     except Exception:  # noqa: BLE001 - whatever it is, it is what is searched for
         return [traceback.format_exc()]
     with site.store.read() as conn:
-        is_late = schema.signups.c.asked_at < began - UNCONFIRMED
+        is_late = schema.signups.c.asked_at < began - REQUEST_LIFETIME
         late = conn.execute(
             select(func.count()).select_from(schema.signups).where(is_late)
         ).scalar_one()
-    return [f"{late} requests are older than {UNCONFIRMED}"] if late else []
+    return [f"{late} requests are older than {REQUEST_LIFETIME}"] if late else []
 
 
 async def fuzz(grammar: Grammar, requests: int, at_once: int) -> list[str]:

@@ -32,7 +32,7 @@ from digest.model import secrets
 from digest.model.clock import monotonic
 from digest.model.people import (
     LETTERS_TO_ADDRESS,
-    REQUESTS,
+    REQUESTS_OF_ALL,
     REQUESTS_OF_NETWORK,
     Limit,
     RequestKind,
@@ -159,7 +159,7 @@ async def flood(verdict: Verdict, plan: Sequence[tuple[timedelta, str, str]], wh
         )
         for limit in LETTERS_TO_ADDRESS:
             judge(verdict, f"mails to one of {what} in {limit.span.days} d", left, limit)
-        judge(verdict, f"requests for {what} in an hour", {"": taken.pop("")}, REQUESTS)
+        judge(verdict, f"requests for {what} in an hour", {"": taken.pop("")}, REQUESTS_OF_ALL)
         judge(verdict, f"requests of one network for {what} in an hour", taken, REQUESTS_OF_NETWORK)
         with installation.site.store.read() as conn:
             for violation in backups.load_violations(conn):

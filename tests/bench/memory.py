@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,7 @@ from digest.arxiv.oai import parse_oai
 LIMIT: Final = 10_000_000
 """Bytes over the page's own, with everything the page was read into."""
 
-_READERS = {"atom": parse_atom, "oai": parse_oai}
+_READERS: dict[str, Callable[[bytes], object]] = {"atom": parse_atom, "oai": parse_oai}
 _STATUS = Path("/proc/self/status")
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import insert
 
 from digest.deliver.rules import Step
+from digest.model.said import Said
 from digest.store.alarms import AlarmName
+from digest.store.schema import alarms
 from tests.fakes.loopback import Answer, LoopbackServer
 from tests.integration.alarming import MONDAY, operator_mails, pass_at, write_alarms
 from tests.integration.web.world import LATER, SUNDAY, World
@@ -44,6 +47,26 @@ def test_an_announcement_that_does_not_come_is_told_once_and_so_is_its_end(world
     )
     body = " ".join(over.split())
     assert "It lasted from Mon 23 Nov 11:05 UTC to Mon 23 Nov 19:25 UTC." in body
+
+
+def test_the_end_of_an_alarm_that_the_release_before_kept_is_told_in_its_words(
+    world: World,
+) -> None:
+    write_alarms(world, "mailto:ops@example.org")
+    pass_at(world)
+    words = Said.plain("a message to a@example.org needs you: 550 no. Check it. Look.")
+    now = world.clock.now()
+    row = {"name": "needs you", "detail": words, "since": now, "not_before": now, "sent_at": now}
+    site = world.open()
+    with site.store.begin() as conn:
+        conn.execute(insert(alarms), row)
+    site.close()
+    pass_at(world)
+    (over,) = operator_mails(world)
+    headline, *_ = over.splitlines()
+    what = "a message to a@example.org needs you: 550 no"
+    assert headline == f"Digest: this problem is over: {what}"
+    assert f"It was: {what}. It lasted from" in " ".join(over.split())
 
 
 def test_where_the_operator_cannot_be_told_that_is_said_and_tried_again(world: World) -> None:

@@ -22,7 +22,7 @@ from sqlalchemy.util import LRUCache
 from digest.deliver.transports.smtp import SmtpTransport
 from digest.model.clock import ManualClock, SystemClock
 from digest.model.destinations import Destination
-from digest.people.unsubscription import resubscribe_to, unsubscribe_from
+from digest.people.unsubscription import PAGE, resubscribe_to, unsubscribe_from
 from digest.render.renderer import Renderer
 from digest.serve.steps import PassReport, run_pass
 from digest.site import Site
@@ -256,16 +256,14 @@ class Life(Installation):
     def leave(self, place: str, name: str) -> None:
         """Somebody leaves by the link, at this moment; also in the middle of a pass."""
         with self.site.store.begin() as conn:
-            unsubscribe_from(conn, Destination.parse(place), name, how="page", at=self.clock.now())
+            unsubscribe_from(conn, Destination.parse(place), name, how=PAGE, at=self.clock.now())
         self.left.setdefault((place, name), Left(len(self.mail.mails), len(self.slack.messages)))
         self._edited.add(name)
 
     def resubscribe(self, place: str, name: str) -> None:
         if (place, name) in self.left:
             with self.site.store.begin() as conn:
-                resubscribe_to(
-                    conn, Destination.parse(place), name, how="page", at=self.clock.now()
-                )
+                resubscribe_to(conn, Destination.parse(place), name, how=PAGE, at=self.clock.now())
             del self.left[place, name]
             self.returned[name] = len(self.passed)
             self._edited.add(name)
@@ -355,7 +353,7 @@ class Life(Installation):
     @contextmanager
     def _interject(self, act: Callable[[], None]) -> Iterator[None]:
         """Do something from outside once the first message of a pass is about to be rendered."""
-        path = "digest.deliver.step:_render"
+        path = "digest.deliver.step:MessageMaker.make"
         is_done = False
         original = find(path)
 

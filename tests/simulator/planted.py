@@ -230,7 +230,7 @@ def _expose(send: Callable[..., Receipt]) -> Callable[..., Receipt]:
 
 @contextmanager
 def _number_keys() -> Iterator[None]:
-    render = step._render
+    make = step.MessageMaker.make
     take = attempts.claim_unknown
 
     def rewrite(message: Message, delivery: Delivery) -> Message:
@@ -240,8 +240,8 @@ def _number_keys() -> Iterator[None]:
             body = body.replace(key, keys[-1])
         return replace(message, body=body)
 
-    def render_numbered(site: Site, delivery: Delivery, **how: Any) -> Message:
-        return rewrite(render(site, delivery, **how), delivery)
+    def make_numbered(maker: step.MessageMaker, delivery: Delivery, **how: Any) -> Message:
+        return rewrite(make(maker, delivery, **how), delivery)
 
     def take_rewritten(conn: Any, now: Any, **options: Any) -> Any:
         return [
@@ -250,7 +250,7 @@ def _number_keys() -> Iterator[None]:
         ]
 
     with (
-        patch.object(step, "_render", render_numbered),
+        patch.object(step.MessageMaker, "make", make_numbered),
         patch("digest.store.attempts.claim_unknown", take_rewritten),
     ):
         yield
@@ -313,7 +313,7 @@ def _load_waiting(site: Site, subscription_id: int) -> bool:
 @contextmanager
 def _never_try_again() -> Iterator[None]:
     with patch.object(outbox, "_find_probes", lambda *_: select(deliveries.c.id).where(false())):
-        yield
+        yield from _claim_anew()
 
 
 @contextmanager
@@ -321,7 +321,14 @@ def _pass_by_what_is_held() -> Iterator[None]:
     state, is_ready, after_parts, *_, is_free = outbox._IS_CLAIMABLE
     claimable = (state, is_ready, after_parts, is_free)
     with patch.object(outbox, "_IS_CLAIMABLE", claimable):
-        yield
+        yield from _claim_anew()
+
+
+def _claim_anew() -> Iterator[None]:
+    """Have what claims made anew, before and after."""
+    outbox._build_claim.cache_clear()
+    yield
+    outbox._build_claim.cache_clear()
 
 
 @contextmanager

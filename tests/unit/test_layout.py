@@ -160,6 +160,16 @@ def test_help_loads_nothing_of_the_network_the_database_or_the_web(arguments: li
     assert loaded & set(HEAVY) == set()
 
 
+def test_a_run_loads_no_other_command_and_no_preview() -> None:
+    code = "import sys, digest.cli.run; print(' '.join(sys.modules))"
+    done = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    others = {"digest.cli.status", "digest.cli.subscription", "digest.people.preferences"}
+    assert loaded & (others | {"digest.inspect.preview"}) == set()
+
+
 def test_the_command_and_the_module_are_one() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "digest", "--version"],

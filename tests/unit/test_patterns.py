@@ -29,6 +29,7 @@ from digest.inspect.findings import build_mask
 from digest.interest import files
 from digest.interest.forms import TAGGED
 from digest.model import secrets
+from digest.model.destinations import TRAITS
 from digest.query import dialects, names, pasted, words
 from digest.tex import places
 from tests.patterns import (
@@ -108,9 +109,11 @@ def list_made_of_settings() -> dict[str, Made]:
     for setting in INCOMING.values():
         pattern = read_closure(setting.read, "pattern")
         incoming.append(re.compile(pattern, re.ASCII))
+    of_places = [re.compile(traits.pattern) for traits in TRAITS.values() if traits.pattern]
     return {
         "digest.cli.starts: written": Made([named]),
         "digest.config.addresses: pattern": Made(incoming),
+        "digest.config.addresses: traits.pattern": Made(of_places, "fullmatch"),
         "digest.config.starter: written": Made([written]),
     }
 

@@ -28,7 +28,7 @@ _WEBHOOK_GONE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_F
 class DiscordTransport(HookPoster[str]):
     """Posts to Discord's webhooks, known by the names the configuration gives them."""
 
-    what = "Discord webhook called {!r}"
+    name_in_errors = "Discord webhook called {!r}"
 
     def send(
         self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
@@ -46,12 +46,13 @@ class DiscordTransport(HookPoster[str]):
         answer = self._post(_WHO, url, json.dumps(content, ensure_ascii=False).encode(), is_ours)
         if answer.status in (HTTPStatus.OK, HTTPStatus.NO_CONTENT):
             return Receipt(_read_id(answer.text), f"HTTP {answer.status}")
+        refusal = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
         failure = classify_status(
             _WHO,
             answer.status,
             answer.retry_after,
             is_post=True,
-            refusal=Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE,
+            refusal=refusal,
         )
         if answer.status in CLIENT_ERRORS and failure.permanent:
             failure.whole_transport = False

@@ -99,7 +99,7 @@ class HookPoster(Generic[T]):
     no message and no log shows them.
     """
 
-    what: ClassVar[str]
+    name_in_errors: ClassVar[str]
     """What an error calls such a webhook, with {!r} for its name."""
 
     def __init__(
@@ -169,7 +169,7 @@ class HookPoster(Generic[T]):
     def _hook_of(self, destination: Destination) -> T:
         if destination.address not in self._hooks:
             raise DeliveryError(
-                Said.of(Saying.NO_SUCH_HOOK, self.what.format(destination.address)),
+                Said.of(Saying.NO_SUCH_HOOK, self.name_in_errors.format(destination.address)),
                 permanent=True,
                 refusal=Refusal.PLACE,
                 hint=Said.of(Saying.ASK_DOCTOR),

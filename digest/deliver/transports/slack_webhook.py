@@ -38,7 +38,7 @@ _REFUSALS = {
 class WebhookTransport(HookPoster[str]):
     """Posts to incoming webhooks, known by the names the configuration gives them."""
 
-    what = "Slack webhook called {!r}"
+    name_in_errors = "Slack webhook called {!r}"
 
     def send(
         self, message: Message, destination: Destination, is_ours: IsOurs = always_ours

@@ -104,11 +104,11 @@ class SmtpTransport:
                 if is_limit:
                     self._limited.add(recipient)
                 # Said to one reader alone it may be of that reader.
-                is_of_all = is_limit and (
+                concerns_all = is_limit and (
                     error.refusal is Refusal.ACCOUNT or len(self._limited) > 1
                 )
-                error.whole_transport |= is_of_all
-                if is_silent or is_of_all:
+                error.whole_transport |= concerns_all
+                if is_silent or concerns_all:
                     self._rests_until = self._now() + _REST
                     self._obstacle = error
                 raise

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from digest.config.addresses import read_smtp_url
-from digest.deliver.rules import names_recipient, refuses_us
+from digest.deliver.rules import refuses_us, says_no_such_recipient
 from digest.deliver.transports.smtp_replies import (
     OF_SENDER,
     OF_SENDER_MAYBE,
@@ -175,7 +175,7 @@ def classify_reply(stage: Stage, code: int, reply: bytes | str) -> DeliveryError
     refused = {
         Refusal.ACCOUNT: is_general,
         Refusal.PLACE: is_login or is_of_us,
-        Refusal.READER: names_recipient(text),
+        Refusal.READER: says_no_such_recipient(text),
     }
     return DeliveryError(
         Said.of(Saying.MAIL_ANSWERED, f"{code}", str(stage), text),
@@ -200,7 +200,7 @@ def _hint_for(stage: Stage, code: int, text: str, *, is_login: bool, is_of_us: b
     if stage is Stage.SENDER:
         return Said.of(Saying.CHECK_SENDER)
     if stage is Stage.RECIPIENT and code in _PERMANENT:
-        is_unknown = names_recipient(text)
+        is_unknown = says_no_such_recipient(text)
         return Said.of(Saying.DROP_RECIPIENT if is_unknown else Saying.CHECK_RECIPIENT)
     return NOTHING
 

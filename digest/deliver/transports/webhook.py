@@ -18,13 +18,15 @@ from digest.model.secrets import sign_webhook
 from digest.wire import HttpAnswer
 
 _TAKEN = range(200, 300)
+"""What a webhook answers to a message that it took."""
+
 _MOST_TEXT = 300
 """Characters of an answer's body that a refusal quotes."""
 
 _LATER = (HTTPStatus.LOCKED, HTTPStatus.TOO_EARLY)
-"""Refusals that a later attempt may meet otherwise (RFC 4918 §11.3, RFC 8470 §5.2).
+"""Refusals that a later attempt may not meet (RFC 4918 §11.3, RFC 8470 §5.2).
 
-So are 408 and 429.
+`classify_status` knows two more: 408 and 429.
 """
 
 
@@ -34,7 +36,7 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
     Each has an address and a key.
     """
 
-    what = "webhook {!r} with url and secret"
+    name_in_errors = "webhook {!r} with url and secret"
 
     def send(
         self, message: Message, destination: Destination, is_ours: IsOurs = always_ours
@@ -51,27 +53,28 @@ class SignedWebhookTransport(HookPoster[tuple[str, bytes]]):
         who = f"webhook {destination.address}"
         try:
             answer = self._post(who, url, message.body, is_ours, headers=headers, unread=_TAKEN)
-            if answer.status in _TAKEN:
-                return Receipt("", f"HTTP {answer.status}")
-            raise _classify(who, answer)
+            if answer.status not in _TAKEN:
+                raise _classify_refusal(who, answer)
         except DeliveryError as failure:
             failure.whole_transport = False  # each webhook is an address of its own
             raise
+        return Receipt("", f"HTTP {answer.status}")
 
 
-def _classify(who: str, answer: HttpAnswer) -> DeliveryError:
+def _classify_refusal(who: str, answer: HttpAnswer) -> DeliveryError:
+    """Turn the answer to a message that was not taken into an error, with what the answer says."""
+    refusal = Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE
     failure = classify_status(
         who,
         answer.status,
         answer.retry_after,
         is_post=True,
-        refusal=Refusal.CONTENT if answer.status in WRONG_CONTENT else Refusal.PLACE,
+        refusal=refusal,
     )
     if answer.status in _LATER:
         failure.permanent = False
     elif answer.status in CLIENT_ERRORS and failure.permanent:
         said = answer.text[:_MOST_TEXT]
-        failure.advice = (
-            Said.of(Saying.RECEIVER_SAYS, said) if said else Said.of(Saying.RECEIVER_SAYS_NOTHING)
-        )
+        silence = Said.of(Saying.RECEIVER_SAYS_NOTHING)
+        failure.advice = Said.of(Saying.RECEIVER_SAYS, said) if said else silence
     return failure

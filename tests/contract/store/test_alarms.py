@@ -9,7 +9,8 @@ from sqlalchemy import select, update
 from digest.model.announcements import alarm_moment
 from digest.model.cadences import Cadence, QuietHours
 from digest.model.messages import DeliveryState, Occasion
-from digest.model.said import Said
+from digest.model.said import Said, Saying
+from digest.people.unsubscription import ONE_CLICK
 from digest.store import Store, alarms, attempts, outbox, subscribers
 from digest.store.alarms import CLAIM, Alarm, AlarmName, Overdue, StoredAlarm
 from digest.store.schema import deliveries, subscriptions
@@ -30,14 +31,15 @@ from tests.contract.store.made import (
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-LATE = Alarm(AlarmName.ANNOUNCEMENT, "the announcement is not out yet", "Wait.")
-STUCK = Alarm(AlarmName.OUTBOX, "a delivery waits", "Look.")
+LOOK = Said.of(Saying.SHOW_COVERAGE)
+LATE = Alarm(AlarmName.ANNOUNCEMENT, Said.of(Saying.NOT_OUT, "it"), LOOK)
+STUCK = Alarm(AlarmName.OUTBOX, Said.of(Saying.MESSAGE_WAITS, "a", "b"), LOOK)
 
 
 def keep(store: Store, *found: Alarm, at: datetime) -> list[StoredAlarm]:
     """Keep what is amiss at a moment; return what is to be told."""
     with store.begin() as conn:
-        alarms.keep(conn, found, at)
+        alarms.save_alarms(conn, found, at)
         return alarms.claim(conn, found, at)
 
 
@@ -83,13 +85,14 @@ def test_what_comes_back_before_its_end_was_reported_goes_on(store: Store) -> No
         alarms.mark_notified(conn, over, NOW + HOUR)
         (stored,) = alarms.load_stored(conn)
     assert stored.since == NOW
+    assert stored.detail == LATE.detail
 
 
 def test_messages_that_fail_later_are_reported_after_an_hour_and_their_end_is_not(
     store: Store,
 ) -> None:
     def fail(at: datetime) -> Alarm:
-        return Alarm(AlarmName.FAILED, "the delivery failed", "Look.", at)
+        return Alarm(AlarmName.FAILED, Said.of(Saying.MESSAGE_FAILED, "a", "b"), LOOK, at)
 
     assert report(store, fail(NOW), at=NOW) == ["failed"]
     assert report(store, fail(NOW + MINUTE), at=NOW + MINUTE) == []
@@ -141,7 +144,7 @@ def test_parts_behind_one_that_is_held_are_reported_with_it_alone(store: Store) 
         held = alarms.load_held_deliveries(conn)
         assert alarms.load_failed_deliveries(conn, MORNING - HOUR) is None
     assert held is not None
-    assert held.number == 1
+    assert held.count == 1
     assert held.delivery == first.id
 
 
@@ -232,7 +235,7 @@ def test_who_rests_or_is_written_to_nowhere_misses_no_digest(store: Store, caden
     of_team = update(subscriptions).where(subscriptions.c.id == id_)
     with store.begin() as conn:
         conn.execute(update(subscriptions).values(next_due_at=EVENING))
-        subscribers.save_unsubscription(conn, MAIL, "team", how="asked", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how=ONE_CLICK, at=NOW)
         conn.execute(of_team.values(next_due_at=EVENING))
     assert find_overdue(store, later) is None
 
@@ -249,8 +252,8 @@ def test_a_digest_that_may_wait_longer_for_its_announcement_is_overdue_by_so_muc
         late = alarms.load_overdue_digests(conn, NOW + DAY + 3 * HOUR)
     assert early is not None
     assert late is not None
-    assert (early.number, early.named) == (1, "usual")
-    assert (late.number, late.named) == (2, "patient")
+    assert (early.count, early.named) == (1, "usual")
+    assert (late.count, late.named) == (2, "patient")
     assert early.due_at == late.due_at == NOW + DAY
 
 

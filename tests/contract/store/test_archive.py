@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 
-from digest.model.announcements import Kind
+from digest.model.announcements import Kind, StoredChange
 from digest.store import Store, changes, papers, runs
-from digest.store.papers import StoredSpan
+from digest.store.papers import AnnouncedText, StoredSpan
 from tests.contract.store.made import DAY, NOW, make_paper, store_papers
 
 TUESDAY = date(2026, 11, 17)
@@ -77,12 +77,16 @@ def test_papers_are_found_by_their_announcement_and_else_by_submission(store: St
     since = NOW - 2 * DAY
     with store.begin() as conn:
         papers.assign_announcements(conn, days)
-        rows = papers.load_announced(conn, TUESDAY, since)
-        found = [(key, day, paper.id.number) for key, day, paper in rows]
-        rows = papers.load_announced(conn, TUESDAY, since, with_held_back=True)
-        all_found = [(key, day, paper.id.number) for key, day, paper in rows]
-    assert found == [(stored[0].text_key, TUESDAY, 1), (stored[2].text_key, None, 3)]
-    assert all_found == [*found, (stored[3].text_key, None, 4)]
+        found = papers.list_announced(conn, TUESDAY, since)
+        all_found = papers.list_announced(conn, TUESDAY, since, with_held_back=True)
+    assert found == [list_text(stored[0], TUESDAY), list_text(stored[2], None)]
+    assert all_found == [*found, list_text(stored[3], None)]
+
+
+def list_text(change: StoredChange, day: date | None) -> AnnouncedText:
+    paper = change.paper
+    categories = " ".join(paper.categories)
+    return AnnouncedText(change.text_key, change.paper_key, day, paper.published, categories)
 
 
 def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None:
@@ -101,3 +105,14 @@ def test_cross_lists_are_found_by_the_runs_that_found_them(store: Store) -> None
         assert changes.load_cross_lists(conn, NOW + DAY) == []
     assert change.paper.id.number == 2
     assert change.previous == make_paper(2)
+
+
+def test_the_changes_whose_papers_were_announced_last_come_first(store: Store) -> None:
+    stored = store_papers(store, [make_paper(number) for number in (2, 9, 4)])
+    (edited,) = store_papers(store, [make_paper(4, title="Another")], kind=Kind.METADATA)
+    ids = [change.id for change in (*stored, edited)]
+    with store.read() as conn:
+        last = changes.load_last_announced(conn, ids, 3)
+        assert changes.load_last_announced(conn, ids, 0) == []
+    assert [change.id for change in last] == [stored[1].id, edited.id, stored[2].id]
+    assert last[1].paper.title == "Another"

@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from digest.model.said import Said
 from digest.model.subscriptions import Timing, TurnFailure, TurnState, UncheckedTurn
+from digest.people.unsubscription import ONE_CLICK
 from digest.store import Store, matches, runs, subscribers
 from digest.store.schema import subscriptions
 from digest.store.subscriptions import end as end_subscription
@@ -67,7 +68,7 @@ def test_what_is_only_fetched_or_was_left_has_no_digests(store: Store) -> None:
     left = make_subscription("left", destinations=(MAIL,))
     ids = subscribe(store, both, by_feed, left)
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "left", how="link", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "left", how=ONE_CLICK, at=NOW)
         assert subscribers.find_sent(conn, ids.values()) == {ids["both"]}
         assert subscribers.find_sent(conn, []) == set()
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 from digest.model.subscriptions import EVERYTHING
+from digest.people.unsubscription import ONE_CLICK
 from digest.store import Store, queries, subscribers, subscriptions
 from digest.store.queries import SubscriptionFeed
+from digest.store.subscribers import BY_OPERATOR
 from tests.contract.store.made import (
     FEED,
     MAIL,
@@ -73,8 +75,8 @@ def test_departures_name_what_one_destination_left_and_nothing_of_others(store: 
     one = make_subscription("one", destinations=(MAIL, SLACK))
     subscribe(store, one, make_subscription("two"))
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "one", how="one-click", at=NOW)
-        subscribers.save_unsubscription(conn, SLACK, EVERYTHING, how="operator", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "one", how=ONE_CLICK, at=NOW)
+        subscribers.save_unsubscription(conn, SLACK, EVERYTHING, how=BY_OPERATOR, at=NOW)
     with store.read() as conn:
         assert subscribers.load_unsubscribed(conn, MAIL) == {"one"}
         assert subscribers.load_unsubscribed(conn, "mailto:READER@example.org") == {"one"}

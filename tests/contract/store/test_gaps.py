@@ -7,6 +7,7 @@ from dataclasses import replace
 from digest.compare import content_hash
 from digest.model.announcements import Change, Kind
 from digest.model.papers import ArxivId
+from digest.poll.rules import SPARSE
 from digest.store import Store, changes, gaps, papers
 from digest.store.gaps import GapState
 from tests.contract.store.made import DAY, NOW
@@ -37,7 +38,7 @@ def test_an_id_that_is_stored_after_all_is_found_also_when_it_was_given_up(store
     with store.begin() as conn:
         gaps.save(conn, IDS[:2], NOW)
         first, _ = gaps.load_open(conn)
-        gaps.give_up(conn, [(first, "nobody knew it")], NOW)
+        gaps.give_up(conn, [(first, SPARSE)], NOW)
     store_paper(store, str(IDS[0]))
     store_paper(store, "1608.0001")
     with store.begin() as conn:
@@ -58,11 +59,11 @@ def test_asking_is_counted_and_giving_up_has_its_reason(store: Store) -> None:
         gaps.save(conn, IDS[:2], NOW)
         (first, second) = gaps.load_open(conn)
         gaps.mark_asked(conn, [first, second], NOW + DAY)
-        gaps.give_up(conn, [(first, "nobody knew it")], NOW + DAY)
+        gaps.give_up(conn, [(first, SPARSE)], NOW + DAY)
         lines = {line.gap.id: line for line in gaps.load(conn)}
     given_up = lines[IDS[0]]
     assert given_up.state == "given up"
-    assert given_up.reason == "nobody knew it"
+    assert given_up.reason == SPARSE
     asked = lines[IDS[1]]
     assert asked.state == "open"
     assert asked.gap.asks == 1

@@ -15,6 +15,7 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import Refusal
 from digest.model.messages import Delivery, DeliveryPlan, DeliveryState, Receipt
 from digest.model.said import Said
+from digest.people.unsubscription import PAGE
 from digest.store import Store, alarms, attempts, backups, outbox, subscribers
 from digest.store.schema import deliveries
 from tests.contract.store.made import (
@@ -252,7 +253,7 @@ def test_what_must_not_be_sent_is_not_tried_and_the_next_is(store: Store) -> Non
     for one in claim(store, at, limit=1):
         refuse(store, one, now=at)
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "team", how="page", at=at)
+        subscribers.save_unsubscription(conn, MAIL, "team", how=PAGE, at=at)
     assert name(claim(store, at)) == [3], "two were of the one that was left"
 
 
@@ -407,7 +408,7 @@ def test_what_was_refused_needs_the_operator_until_it_was_sent_and_a_try_is_no_e
     def count_held() -> int:
         with store.read() as conn:
             held = alarms.load_held_deliveries(conn)
-            return 0 if held is None else held.number
+            return 0 if held is None else held.count
 
     plan_days(store, 0, 1)
     refuse(store, only(claim(store)))

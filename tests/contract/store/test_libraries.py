@@ -271,6 +271,6 @@ def test_who_has_no_library_and_likes_nothing_costs_no_statement_each(store: Sto
     with store.read() as conn:
         dues = subscriptions.load(conn)
         with recording(store) as statements:
-            found = [interests.find(conn, due) for due in dues]
+            found = [interests.find_profile(conn, due) for due in dues]
     assert found == [None] * 20
     assert len(statements) == 2

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -14,17 +15,27 @@ from sqlalchemy import Connection, insert, inspect, select, text
 
 from digest.model.errors import StoreBusy
 from digest.model.messages import HIDDEN_LIBRARY, DeliveryState, Digest, DigestEntry, StoredText
-from digest.model.said import Said, Saying
+from digest.model.said import NOTHING, Said, Saying
 from digest.render.precedence import say_near, say_why_first
 from digest.render.renderer import Renderer
 from digest.render.samples import make_entry
-from digest.store import MigrationReport, Store, backups, engine, migrate, open_store
+from digest.store import (
+    MigrationReport,
+    Store,
+    alarms,
+    backups,
+    engine,
+    migrate,
+    open_store,
+    subscribers,
+)
 from digest.store.dialect import metadata
 from digest.store.digests import load_frozen
 from digest.store.frozen import Frozen, thaw_digest
 from digest.store.runs import ABANDONED
-from digest.store.schema import deliveries, digests, poll_runs
-from digest.store.subscribers import HAS_ENDED
+from digest.store.schema import deliveries, digests, job_turns, poll_runs, subscription_destinations
+from digest.store.subscribers import HAS_ENDED, DestinationState
+from digest.store.sync import NOT_NAMED
 from tests.later_release import LATER, later_release
 from tests.samples import near_digest
 from tests.schema_before import REVISION, load_postgresql, load_sqlite
@@ -207,6 +218,79 @@ def test_what_was_said_before_keeps_its_words_and_what_decided_gets_its_code(
 
 
 SAID = (("deliveries", "last_error"), ("attempts", "detail"), ("poll_runs", "failure"))
+
+
+SAID_LATER = (
+    *(("suppressions", "reason"), ("subscription_destinations", "reason")),
+    *(("gaps", "reason"), ("job_turns", "trouble"), ("alarms", "detail")),
+)
+REFUSED_WORDS = "refused in three digests in a row"
+REASONS = {
+    "ready": (DestinationState.DISABLED, "it was taken out of the subscription"),
+    "held": (DestinationState.UNSUBSCRIBED, "operator"),
+    "dead": (DestinationState.UNSUBSCRIBED, REFUSED_WORDS),
+    "sent": (
+        DestinationState.UNSUBSCRIBED,
+        'unsubscribed from "é\n", and this seems to be the same',
+    ),
+}
+"""What was said of an address before, and its state."""
+
+AT = "2026-12-01 03:47:00"
+KEPT_AT_0005 = (
+    f"suppressions VALUES ('mailto:dead@example.org', 'perf-team', '{REFUSED_WORDS}', '{AT}')",
+    f"gaps VALUES (202611, 7, 'given up', '{AT}', 1, '{AT}', '{AT}', 'arXiv knew no such paper')",
+    f"gaps VALUES (202611, 8, 'open', '{AT}', 0, NULL, NULL, '')",
+    f"job_turns VALUES ('one', 'plan', 3, '{AT}', '{AT}', '[\"x\"]: no such name (and 2 more)')",
+    f"job_turns VALUES ('one', 'poll', 3, '{AT}', '{AT}', '')",
+    f"alarms VALUES ('needs you', 'it needs you: no. Check. Look.', '{AT}', NULL, '{AT}', NULL)",
+)
+
+
+def migrate_to(revision: str, url: str, folder: Path) -> None:
+    """Bring a database as far as an earlier release would have brought it."""
+    versions = (engine.MIGRATIONS / "versions").glob("0*.py")
+    later = [path.name for path in versions if path.name[:4] > revision]
+    shutil.copytree(engine.MIGRATIONS, folder, ignore=shutil.ignore_patterns(*later))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "MIGRATIONS", folder)
+        assert migrate(url).after == revision
+
+
+def test_what_0005_said_of_readers_gaps_jobs_and_alarms_keeps_its_words_and_decides_as_it_did(
+    make_empty: Callable[[], str], tmp_path: Path
+) -> None:
+    url = make_empty()
+    load_before(url)
+    migrate_to("0005", url, tmp_path / "earlier")
+    with closing(engine.connect(url)) as older, older.begin() as conn:
+        for statement in KEPT_AT_0005:
+            conn.exec_driver_sql(f"INSERT INTO {statement}")
+        for name, (state, said) in REASONS.items():
+            change = text(
+                "UPDATE subscription_destinations SET state = :state, reason = :said"
+                " WHERE destination = :place"
+            )
+            values = {"state": state, "said": said, "place": f"mailto:{name}@example.org"}
+            conn.execute(change, values)
+        before = {read: read_words(conn, *read) for read in SAID_LATER}
+    assert all(any(words) for words in before.values())
+    migrate(url)
+    with closing(open_store(url)) as opened, opened.read() as conn:
+        assert {read: read_words(conn, *read) for read in SAID_LATER} == before
+        (team,) = conn.execute(select(subscription_destinations.c.subscription_id).distinct())
+        reasons = {
+            one.destination.address: one.reason
+            for one in subscribers.load_statuses(conn, team.subscription_id)
+        }
+        assert reasons["ready@example.org"] == NOT_NAMED
+        assert reasons["held@example.org"] == subscribers.BY_OPERATOR
+        refused = [destination.address for _, destination in subscribers.load_refused(conn)]
+        assert refused == ["dead@example.org"]
+        (alarm,) = alarms.load_stored(conn)
+        assert alarm.detail == Said.plain("it needs you: no. Check. Look.")
+        well = select(job_turns.c.trouble).where(job_turns.c.job == "poll")
+        assert conn.execute(well).scalars().all() == [NOTHING]
 
 
 def read_words(conn: Connection, table: str, name: str) -> list[str]:

@@ -17,6 +17,7 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import PROBED, Refusal
 from digest.model.messages import TERMINAL_STATES, Delivery, DeliveryState, Message, Receipt, Share
 from digest.model.said import Said
+from digest.people.unsubscription import PAGE
 from digest.store import Store, backups, outbox, subscribers
 from digest.store.attempts import (
     SETTLING_PAUSE,
@@ -190,7 +191,7 @@ class WatchedOutbox:
             elif event == "operator says":
                 mark_arrived(conn, 1 + number % len(self.before), self.now)
             elif event == "leave":
-                subscribers.save_unsubscription(conn, MAIL, "team", how="page", at=self.now)
+                subscribers.save_unsubscription(conn, MAIL, "team", how=PAGE, at=self.now)
                 self.has_left = True
             else:
                 for unknown in claim_unknown(conn, self.now, limit=1):

@@ -13,10 +13,10 @@ from digest.model.announcements import Change, Kind
 from digest.model.errors import StoreBusy
 from digest.model.papers import ArxivId
 from digest.store import Store
+from digest.store.changes import list_latest as list_latest_changes
 from digest.store.changes import load as load_changes
 from digest.store.changes import load_after as load_changes_after
 from digest.store.changes import load_earlier as load_earlier_changes
-from digest.store.changes import load_latest as load_latest_changes
 from digest.store.changes import save as save_changes
 from digest.store.papers import load as load_paper
 from digest.store.papers import load_known
@@ -146,17 +146,15 @@ def test_a_change_against_a_text_that_is_not_the_latest_any_more_is_refused(stor
     assert _count(store, changes) == 2
 
 
-def test_the_latest_changes_come_in_order_of_announcement_newest_first(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("digest.store.changes._LATEST_BATCH", 2)
+def test_the_latest_changes_come_in_order_of_announcement_newest_first(store: Store) -> None:
     ids = ["2611.00002", "2611.00011", "2610.09999", "hep-th/9901001", "math/9901001", "2611.00003"]
     for text in ids:
         store_papers(store, [make_paper(id=ArxivId.parse(text))])
     (replaced,) = store_papers(store, [make_paper(2, version=2)], kind=Kind.REPLACEMENT)
     with store.read() as conn:
-        latest = list(load_latest_changes(conn))
-    assert [str(change.paper.id) for change in latest] == [
+        latest = list_latest_changes(conn)
+        found = load_changes(conn, latest.values())
+    assert [str(found[id_].paper.id) for id_ in latest.values()] == [
         "2611.00011",
         "2611.00003",
         "2611.00002",
@@ -164,7 +162,7 @@ def test_the_latest_changes_come_in_order_of_announcement_newest_first(
         "math/9901001",
         "hep-th/9901001",
     ]
-    assert latest[2] == replaced
+    assert latest[replaced.text_key] == replaced.id
 
 
 def test_a_page_costs_as_many_statements_as_one_paper(store: Store) -> None:

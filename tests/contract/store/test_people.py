@@ -28,9 +28,9 @@ from digest.model.papers import ArxivId
 from digest.model.people import (
     LETTERS_TO_ADDRESS,
     MOST_QUERIES,
-    REQUESTS,
+    REQUESTS_OF_ALL,
     REQUESTS_OF_NETWORK,
-    REQUESTS_WIDE,
+    REQUESTS_OF_WIDE_NETWORK,
     RequestKind,
     Signup,
     SignupRequest,
@@ -51,10 +51,11 @@ from digest.people.preferences import (
 from digest.people.signups import (
     count_request,
     delete_expired_signups,
-    find_free,
+    find_next_allowed,
     is_refusing,
     load_signup,
 )
+from digest.people.unsubscription import ONE_CLICK, PAGE
 from digest.plan.links import make_links
 from digest.serve.configuration import sync_config
 from digest.serve.installation import open_site
@@ -233,12 +234,12 @@ def test_no_address_ever_gets_more_letters_than_the_limits_say(
         conn.execute(delete(request_counts))
         for minute in minutes:
             now = NOW + timedelta(minutes=minute)
-            free = [find_free(conn, "x", limit, now) for limit in LETTERS_TO_ADDRESS]
-            for limit, free_at in zip(LETTERS_TO_ADDRESS, free, strict=True):
-                if free_at is not None:
-                    assert free_at > now
-                    assert find_free(conn, "x", limit, free_at) is None
-                    assert find_free(conn, "x", limit, free_at - timedelta(seconds=1))
+            free = [find_next_allowed(conn, "x", limit, now) for limit in LETTERS_TO_ADDRESS]
+            for limit, allowed_at in zip(LETTERS_TO_ADDRESS, free, strict=True):
+                if allowed_at is not None:
+                    assert allowed_at > now
+                    assert find_next_allowed(conn, "x", limit, allowed_at) is None
+                    assert find_next_allowed(conn, "x", limit, allowed_at - timedelta(seconds=1))
             if free == [None, None]:
                 count_request(conn, "x", now)
                 passed.append(now)
@@ -255,21 +256,21 @@ def test_a_network_and_all_of_them_are_limited_across_a_restart_and_an_hours_end
     assert [installation.ask(of="a") for _ in range(REQUESTS_OF_NETWORK.most)] == [
         None
     ] * REQUESTS_OF_NETWORK.most
-    free_at = NOW.replace(hour=11, minute=0)
-    assert installation.ask(of="a") == free_at
+    allowed_at = NOW.replace(hour=11, minute=0)
+    assert installation.ask(of="a") == allowed_at
     installation.open(TEAM)
     installation.clock.set(NOW.replace(hour=10, minute=1))
-    assert installation.ask(of="a") == free_at
+    assert installation.ask(of="a") == allowed_at
     with installation.store.begin() as conn:
-        for _ in range(REQUESTS.most - REQUESTS_OF_NETWORK.most - 1):
+        for _ in range(REQUESTS_OF_ALL.most - REQUESTS_OF_NETWORK.most - 1):
             count_request(conn, "all", installation.now)
     assert installation.ask(of="b") is None
-    installation.clock.set(free_at - timedelta(seconds=1))
-    assert installation.ask(of="b") == free_at
+    installation.clock.set(allowed_at - timedelta(seconds=1))
+    assert installation.ask(of="b") == allowed_at
     with installation.store.read() as conn:
         assert is_refusing(conn, installation.now)
         assert not is_refusing(conn, installation.now + 2 * HOUR)
-    installation.clock.set(free_at)
+    installation.clock.set(allowed_at)
     assert installation.ask(of="a") is None
     assert "a" not in {row[0] for row in json.loads(installation.dump())["request_counts"]}, (
         "a network is known by a hash"
@@ -284,7 +285,9 @@ def in_threads(number: int, step: Callable[[], Any]) -> list[Any]:
 def test_requests_at_once_pass_no_limit(installation: SignupInstallation) -> None:
     found = in_threads(8, lambda: [installation.ask(of="a") for _ in range(4)])
     assert sorted(len(one) for one in found) == [4] * 8
-    assert [free_at for one in found for free_at in one].count(None) == REQUESTS_OF_NETWORK.most
+    assert [allowed_at for one in found for allowed_at in one].count(
+        None
+    ) == REQUESTS_OF_NETWORK.most
 
 
 def test_an_address_gets_three_letters_a_day_and_no_more_whoever_asks(
@@ -333,11 +336,11 @@ def test_many_networks_of_a_wider_one_lock_nobody_else_out_and_all_of_them_nobod
     installation: SignupInstallation, narrow: str, other: str
 ) -> None:
     installation.subscribe()
-    given = [installation.ask(of=narrow.format(number)) for number in range(REQUESTS.most)]
-    assert given.count(None) == REQUESTS_WIDE.most
+    given = [installation.ask(of=narrow.format(number)) for number in range(REQUESTS_OF_ALL.most)]
+    assert given.count(None) == REQUESTS_OF_WIDE_NETWORK.most
     assert installation.ask(of=other) is None
     with installation.store.begin() as conn:
-        for _ in range(REQUESTS.most):
+        for _ in range(REQUESTS_OF_ALL.most):
             count_request(conn, "all", installation.now)
     assert installation.ask(of=other) is not None
     assert installation.ask(SignupRequest(), RequestKind.LINK, of=other) is None
@@ -459,7 +462,7 @@ def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInst
         with installation.store.begin() as conn:
             if number % 2:
                 subscribers.save_unsubscription(
-                    conn, f"mailto:{ADA}", name, how="one-click", at=installation.now
+                    conn, f"mailto:{ADA}", name, how=ONE_CLICK, at=installation.now
                 )
             else:
                 found = load_preferences(conn, ADA)
@@ -477,7 +480,7 @@ def test_one_click_is_taken_while_the_same_person_saves(installation: SignupInst
         assert in_threads(6, change) == [None] * 6
         with installation.store.begin() as conn:
             subscribers.save_resubscription(
-                conn, f"mailto:{ADA}", name, how="page", at=installation.now
+                conn, f"mailto:{ADA}", name, how=PAGE, at=installation.now
             )
 
 
@@ -519,9 +522,7 @@ def test_an_undone_leave_brings_back_the_next_turn(
     assert turn is not None
     with installation.store.begin() as conn:
         left = EVERYTHING if which == "everything" else own.name
-        subscribers.save_unsubscription(
-            conn, f"mailto:{ADA}", left, how="page", at=installation.now
-        )
+        subscribers.save_unsubscription(conn, f"mailto:{ADA}", left, how=PAGE, at=installation.now)
     assert installation.load().dues[own.id].next_due_at is None
     with installation.store.begin() as conn:
         undo_unsubscription(conn, installation.load(), own.name, at=installation.now)
@@ -536,7 +537,7 @@ def test_who_left_everything_gets_back_only_what_they_ask_for(
     name = own.memberships[0].name
     with installation.store.begin() as conn:
         subscribers.save_unsubscription(
-            conn, f"mailto:{ADA}", EVERYTHING, how="page", at=installation.now
+            conn, f"mailto:{ADA}", EVERYTHING, how=PAGE, at=installation.now
         )
     assert installation.readers(name, "team", "other") == [[], ["team@example.org"], []]
     found = installation.subscribe(SignupRequest(joins=("team",)))
@@ -634,7 +635,7 @@ def test_what_a_reader_likes_counts_while_they_alone_read_a_subscription(
         installation.open(alone | changed)
         with installation.store.read() as conn:
             (due,) = load_subscriptions(conn, names=["own"])
-            return Interests(installation.config).find(conn, due) is not None
+            return Interests(installation.config).find_profile(conn, due) is not None
 
     bo = "mailto:bo@example.org"
     assert [counts(), counts(to=[f"mailto:{ADA}", "file:out/"])] == [True, True]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from digest.model.papers import ArxivId
+from digest.people.unsubscription import ONE_CLICK
 from digest.store import Store, runs, subscribers
 from digest.store.subscribers import DestinationState
 from tests.contract.store.made import DAY, FEED, MAIL, NOW, SLACK, make_subscription, subscribe
@@ -19,7 +20,7 @@ def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_bec
 ) -> None:
     ids = subscribe(store, make_subscription("team", destinations=(SLACK, MAIL, FEED)))
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW + DAY)
+        subscribers.save_unsubscription(conn, MAIL, "team", how=ONE_CLICK, at=NOW + DAY)
     subscribe(store, make_subscription("team", destinations=(MAIL, FEED)))
     with store.read() as conn:
         places = {
@@ -27,7 +28,7 @@ def test_every_destination_a_subscription_had_is_told_in_its_order_with_what_bec
         }
     assert list(places)[-1] == FEED
     assert places[MAIL].state is DestinationState.UNSUBSCRIBED
-    assert (places[MAIL].reason, places[MAIL].since) == ("one-click", NOW + DAY)
+    assert (places[MAIL].reason, places[MAIL].since) == (ONE_CLICK, NOW + DAY)
     assert places[SLACK].state is DestinationState.DISABLED
     assert places[FEED].state is DestinationState.ACTIVE
 

@@ -222,3 +222,4 @@ def test_papers_that_entered_a_query_are_counted_by_day_over_all_its_revisions(
     with store.read() as conn:
         assert queries.load_counts(conn, "perf", NOW) == [DayCount(NOW.date(), 2)]
         assert queries.load_counts(conn, "perf", NOW + DAY) == []
+        assert queries.load_matched(conn, "perf", NOW) == dict.fromkeys((3, 6), NOW.date())

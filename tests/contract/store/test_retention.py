@@ -17,11 +17,11 @@ from digest.model.messages import DeliveryState, Receipt
 from digest.model.papers import ArxivId, Paper
 from digest.model.subscriptions import QueryOutcome
 from digest.poll.novelty import store_changes
-from digest.store import Store, backups, gaps, outbox, subscriptions, workers
+from digest.store import Store, backups, gaps, outbox, subscriptions, words, workers
 from digest.store.attempts import begin as begin_sending
 from digest.store.attempts import mark_sent
+from digest.store.changes import list_latest as list_latest_changes
 from digest.store.changes import load_after as load_changes_after
-from digest.store.changes import load_latest as load_latest_changes
 from digest.store.matches import save_for_query as save_query_matches
 from digest.store.papers import (
     assign_announcements,
@@ -159,13 +159,13 @@ def test_papers_that_matched_nothing_are_forgotten_and_none_is_missing(
     with store.read() as conn:
         kept_ids = sorted(load_known(conn, every))
         forgotten_ids = sorted(load_forgotten(conn, every))
-        latest = list(load_latest_changes(conn))
+        latest = words.load(conn, list_latest_changes(conn)).values()
         assert gaps.load_announced_numbers(conn) == {202611: {1, 2, 3, 4, 5, 6, 7}}
         assert count(conn, versions) == 4
         assert count(conn, changes) == 4
     assert [id_.number for id_ in kept_ids] == [2, 3, 5]
     assert [id_.number for id_ in forgotten_ids] == [1, 4, 6, 7]
-    assert [change.paper.id.number for change in latest] == [5, 3, 2]
+    assert [paper.id.number for paper in latest] == [5, 3, 2]
 
 
 @pytest.mark.parametrize("bring", [forget, forget_and_pack])

@@ -8,10 +8,11 @@ from sqlalchemy import select, update
 from digest.model.destinations import Destination, DestinationKind
 from digest.model.errors import UnknownName, UsageError
 from digest.model.messages import DeliveryState
-from digest.people.unsubscription import resubscribe_to, unsubscribe_from
+from digest.people.unsubscription import ONE_CLICK, PAGE, resubscribe_to, unsubscribe_from
 from digest.store import Store, attempts, outbox, subscribers, subscriptions, tokens
 from digest.store.schema import consents, deliveries
 from digest.store.schema import subscribers as subscribers_table
+from digest.store.subscribers import BY_OPERATOR
 from digest.store.tokens import StoredToken, TokenPurpose
 from tests.contract.store.made import (
     DAY,
@@ -33,13 +34,13 @@ from tests.contract.store.made import (
 def leave(store: Store, destination: Destination | str = MAIL, subscription: str = "team") -> bool:
     with store.begin() as conn:
         return subscribers.save_unsubscription(
-            conn, destination, subscription, how="one-click", at=NOW
+            conn, destination, subscription, how=ONE_CLICK, at=NOW
         )
 
 
 def resubscribe(store: Store, subscription: str = "team") -> bool:
     with store.begin() as conn:
-        return subscribers.save_resubscription(conn, MAIL, subscription, how="page", at=NOW + DAY)
+        return subscribers.save_resubscription(conn, MAIL, subscription, how=PAGE, at=NOW + DAY)
 
 
 def try_to_send(store: Store) -> dict[str, DeliveryState]:
@@ -142,8 +143,8 @@ def _ended(conn: Any, subscription_id: int) -> None:  # noqa: ANN401 - a Connect
 
 
 def _left_in_general(conn: Any, _: int) -> None:  # noqa: ANN401 - a Connection
-    subscribers.save_unsubscription(conn, MAIL, "", how="page", at=NOW)
-    subscribers.save_unsubscription(conn, SLACK, "", how="page", at=NOW)
+    subscribers.save_unsubscription(conn, MAIL, "", how=PAGE, at=NOW)
+    subscribers.save_unsubscription(conn, SLACK, "", how=PAGE, at=NOW)
     conn.execute(update(deliveries).values(state="ready"))  # as if planned in the same moment
 
 
@@ -233,16 +234,16 @@ def test_what_nobody_knows_or_left_or_left_with_all_else_is_refused_by_its_name(
     subscribe(store, make_subscription("team"))
     with store.begin() as conn:
         with pytest.raises(UnknownName, match="there is no subscription teem"):
-            unsubscribe_from(conn, MAIL, "teem", how="operator", at=NOW)
+            unsubscribe_from(conn, MAIL, "teem", how=BY_OPERATOR, at=NOW)
         with pytest.raises(UsageError, match="has not unsubscribed from team"):
-            resubscribe_to(conn, MAIL, "team", how="operator", at=NOW)
+            resubscribe_to(conn, MAIL, "team", how=BY_OPERATOR, at=NOW)
     assert leave(store)
     assert leave(store, subscription="")
     with (
         store.begin() as conn,
         pytest.raises(UsageError, match="unsubscribed from everything, not only from team"),
     ):
-        resubscribe_to(conn, MAIL, "team", how="operator", at=NOW)
+        resubscribe_to(conn, MAIL, "team", how=BY_OPERATOR, at=NOW)
 
 
 def test_a_channel_can_be_left_too(store: Store) -> None:

@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from digest.model.messages import DeliveryState
 from digest.model.subscriptions import TurnState
+from digest.people.unsubscription import PAGE
 from digest.store import Store, matches, subscribers, subscriptions
 from digest.store.schema import deliveries
 from tests.contract.store.made import (
@@ -97,7 +98,7 @@ def test_a_subscription_everybody_left_is_not_due_any_more(store: Store) -> None
         make_subscription("both", destinations=(MAIL, SLACK)),
     )
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "", how="page", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "", how=PAGE, at=NOW)
         found = {one.subscription.name: one for one in subscriptions.load(conn)}
     assert found["team"].next_due_at is None
     assert due(store, NOW + DAY) == ["both"]

@@ -22,6 +22,7 @@ from digest.model.subscriptions import (
     Subscription,
     WhenEmpty,
 )
+from digest.people.unsubscription import ONE_CLICK
 from digest.store import Store, attempts, matches, outbox, queries, subscribers, subscriptions
 from digest.store.queries import SyncReport
 from digest.store.subscribers import DroppedMatches
@@ -275,7 +276,7 @@ def test_a_message_to_a_place_that_is_named_no_more_is_not_sent_when_the_subscri
 def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how=ONE_CLICK, at=NOW)
     sync(store)
     assert sync(store, make_subscription()).added == ("team",)
     assert load(store).next_due_at is None
@@ -284,7 +285,7 @@ def test_a_subscription_that_comes_back_to_nobody_has_no_next_turn(store: Store)
 def test_a_destination_somebody_left_stays_left_whatever_the_file_says(store: Store) -> None:
     subscribe(store, make_subscription(destinations=(MAIL, SLACK)))
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, "team", how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, "team", how=ONE_CLICK, at=NOW)
     sync(store, make_subscription(destinations=(SLACK,)))
     sync(store, make_subscription(destinations=(MAIL, SLACK)))
     assert load(store).subscription.destinations == (SLACK,)
@@ -295,7 +296,7 @@ def test_who_left_everything_is_not_written_to_by_a_subscription_that_names_them
 ) -> None:
     subscribe(store, make_subscription(destinations=(SLACK,)), make_subscription("other"))
     with store.begin() as conn:
-        subscribers.save_unsubscription(conn, MAIL, EVERYTHING, how="one-click", at=NOW)
+        subscribers.save_unsubscription(conn, MAIL, EVERYTHING, how=ONE_CLICK, at=NOW)
     names = ("team", "other", "new")
     wanted = [make_subscription(name, destinations=(MAIL, SLACK)) for name in names]
     sync(store, *wanted)

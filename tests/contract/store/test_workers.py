@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import pytest
 
+from digest.model.said import NOTHING, Said, Saying
 from digest.store import Store, workers
 from digest.store.schema import workers as worker_table
 from digest.store.workers import FORGOTTEN_AFTER, GONE_AFTER, JobTurn, Worker
@@ -27,6 +28,9 @@ def sign(store: Store, *signing: Worker) -> None:
             workers.save(conn, worker)
 
 
+NO_NAME = Said.of(Saying.OF_ONE, "team", "no such name")
+
+
 def fall_silent(store: Store, owner: str, seconds: float) -> None:
     with store.begin() as conn:
         silent = worker_table.update().where(worker_table.c.owner == owner)
@@ -39,19 +43,20 @@ def test_what_went_wrong_in_a_job_is_said_of_the_worker_that_met_it_last_and_liv
     sign(store, ONE, OTHER)
     with store.begin() as conn:
         well = JobTurn("plan", ended_at=NOW)
-        ill = JobTurn("plan", ended_at=NOW, trouble="no such name")
+        ill = JobTurn("plan", ended_at=NOW, trouble=NO_NAME)
+        unsound = Said.plain("a\x00b")
         for turns, trouble in (
-            ((well, well), ""),
-            ((well, ill), "no such name"),
-            ((replace(ill, ended_at=MORNING, trouble="a\x00b"), ill), "a\ufffdb"),
+            ((well, well), NOTHING),
+            ((well, ill), NO_NAME),
+            ((replace(ill, ended_at=MORNING, trouble=unsound), ill), Said.plain("a\ufffdb")),
         ):
             for owner, turn in zip(("one", "other"), turns, strict=True):
                 workers.save_turns(conn, owner, [turn])
             assert workers.load_trouble(conn, "plan") == trouble
-            assert workers.load_trouble(conn, "poll") == ""
+            assert workers.load_trouble(conn, "poll") == NOTHING
     fall_silent(store, "one", GONE_AFTER + 1)
     with store.read() as conn:
-        assert workers.load_trouble(conn, "plan") == "no such name"
+        assert workers.load_trouble(conn, "plan") == NO_NAME
 
 
 def listed(store: Store) -> list[Worker]:
@@ -105,7 +110,7 @@ def test_one_that_knows_itself_alone_strikes_off_all_others(store: Store) -> Non
 def test_how_jobs_stand_is_kept_anew_each_time(store: Store) -> None:
     sign(store, ONE)
     first = JobTurn("plan", turns=1, began_at=NOW)
-    later = JobTurn("plan", 2, MORNING, MORNING + SECOND, "StoreError")
+    later = JobTurn("plan", 2, MORNING, MORNING + SECOND, Said.plain("StoreError"))
     with store.begin() as conn:
         workers.save_turns(conn, "one", [JobTurn("deliver"), first])
         workers.save_turns(conn, "one", [later])

@@ -178,6 +178,21 @@ def test_own_templates_are_rendered(examined: Examined, digest: Shell) -> None:
     assert "Did you mean 'slack/digest.txt'?" in words
 
 
+def test_a_mail_template_that_changes_a_readers_link_is_named(
+    examined: Examined, digest: Shell
+) -> None:
+    examined.edit("[arxiv]", 'templates = "mine"\n[arxiv]')
+    own = examined.folder / "mine" / "email" / "digest.html"
+    own.parent.mkdir(parents=True)
+    foot = "{{ links.unsubscribe | upper }}"
+    own.write_text(
+        '{% extends "default:email/digest.html" %}\n{% block foot %}\n' + foot + "{% endblock %}"
+    )
+    verdict, words = examine(digest, "--quick")["templates"]
+    assert verdict == "warning"
+    assert words.startswith("email/digest.html, line 3 does more with a reader's own address")
+
+
 @pytest.mark.usefixtures("examined")
 def test_a_mistake_inside_a_check_is_told_and_stops_no_other(
     digest: Shell, monkeypatch: pytest.MonkeyPatch

@@ -7,15 +7,19 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
 import pytest
+from sqlalchemy import update
 
 from digest.model.clock import ManualClock, SystemClock
+from digest.query.paper_words import WordReader
 from digest.store import open_store, papers, workers
+from digest.store.schema import words
 from tests.command_line import ROOT
 from tests.fakes.archive import read_demo_papers
 from tests.fakes.arxiv import DemoArxiv
@@ -88,6 +92,32 @@ def test_the_nearest_comes_first_with_what_it_is_like_and_when_it_was_announced(
     assert (entry["paper"]["id"], entry["announced"]) == ("2611.15012", "2026-11-19")
     assert entry["near"] == "Tail latency of shared accelerators"
     assert "Tail latency" in first["why_first"]
+
+
+def test_a_second_call_reads_no_text_again_but_those_of_the_library_and_what_it_shows(
+    outside: Outside, digest: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_text = WordReader.read_text
+    read: set[str] = set()
+
+    def note(reader: WordReader, raw: str) -> str:
+        read.add(raw)
+        return read_text(reader, raw)
+
+    def call() -> int:
+        """Call it, and return how many texts it read."""
+        read.clear()
+        assert list_ids(digest, "thesis.bib", "--limit", "2") == ids
+        return len(read)
+
+    ids = list_ids(digest, "thesis.bib", "--limit", "2")
+    monkeypatch.setattr(WordReader, "read_text", note)
+    of_library_and_shown = 2 * (2 + len(ids))
+    assert call() <= of_library_and_shown
+    with closing(open_store(f"sqlite:///{outside.kept}")) as store, store.begin() as conn:
+        conn.execute(update(words).values(rules=0, packed=b""))
+    assert call() > 2 * of_library_and_shown
+    assert call() <= of_library_and_shown
 
 
 def test_what_the_library_has_is_left_out_by_its_id_its_doi_and_its_title(

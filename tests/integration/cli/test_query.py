@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.integration.cli.conftest import Shell
+from tests.integration.cli.fortnight import NOW, World
 
 
 @pytest.mark.usefixtures("world")
@@ -44,3 +47,48 @@ def test_explaining_as_json_says_the_same(digest: Shell) -> None:
     spans = [{"field": "categories", "index": 0, "start": 0, "end": 5}]
     assert said["clauses"] == [{"clause": "cat:cs.PF", "depth": 0, "is_met": True, "spans": spans}]
     assert said["is_stored"] is True
+
+
+@pytest.mark.usefixtures("world")
+def test_a_saved_query_brings_as_much_as_the_list_says(digest: Shell) -> None:
+    listed = {query["name"]: query for query in digest("query", "list", "--json").json["queries"]}
+    for name in ("gpu", "perf", "follow"):
+        said = digest("query", "show", name, "--json").json
+        assert said["volume"] == listed[name]["volume"]
+        assert said["saved_at"] == listed[name]["created_at"]
+        assert (said["span"], bool(said["checked_at"])) == (None, True)
+
+
+def test_what_a_saved_query_matched_is_counted_for_thirty_days_at_most(
+    digest: Shell, world: World
+) -> None:
+    world.clock.set(NOW + timedelta(days=21))
+    said = digest("query", "show", "gpu", "--json").json
+    assert (said["saved_at"], said["span"], len(said["papers"])) == (None, None, 3)
+    assert digest("query", "show", "gpu").out.count("Matched in the last 30 days.") == 1
+
+
+@pytest.mark.usefixtures("world")
+def test_a_query_saved_today_shows_the_sample_of_its_first_digest_and_does_not_count_it(
+    digest: Shell,
+) -> None:
+    digest("add", "cat:cs.DC", "--to", "mailto:third@digest.example", "--yes")
+    digest("run")
+    said = digest("query", "show", "cat:cs.DC", "--json", "--limit", "20").json
+    assert said["volume"] == "0 papers in 1 day"
+    papers = [entry["paper"] for entry in said["papers"]]
+    assert len(papers) > 1
+    assert all("cs.DC" in paper["categories"] for paper in papers)
+    assert len(digest("query", "show", "cat:cs.DC", "--json", "--limit", "1").json["papers"]) == 1
+
+
+def test_a_query_that_no_run_took_over_yet_is_asked_of_stored_papers(
+    digest: Shell, world: World
+) -> None:
+    world.edit('gpu = "ti:GPU OR abs:GPU"', 'gpu = "cat:cs.PF"')
+    said = digest("query", "show", "gpu", "--json").json
+    assert (said["saved_at"], bool(said["span"]), bool(said["papers"])) == (None, True, True)
+    digest("run")
+    said = digest("query", "show", "gpu", "--json").json
+    assert (bool(said["saved_at"]), said["span"]) == (True, None)
+    assert all("cs.PF" in entry["paper"]["categories"] for entry in said["papers"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from digest import RELEASED_AS, __version__
 from digest.branch.journal import LEASE
 from digest.config import load_config
-from digest.inspect.schedule import find_other_schedule
+from digest.inspect.schedule import find_schedule_mistake
+from digest.model.destinations import TRAITS, DestinationKind
 from tests.golden.test_starts import COMMIT
 from tests.integration.cli.conftest import Shell
 from tests.integration.cli.fortnight import World
@@ -59,6 +61,37 @@ def test_with_flags_alone_each_secret_that_is_known_is_filled_in_and_the_others_
         if file.is_file() and file.name != "secrets.env":
             public += file.read_text()
     assert "example.org" not in public.replace(WHEEL, "")
+
+
+@pytest.mark.parametrize(
+    ("start", "file", "setting", "held"),
+    [
+        ("github", "secrets.env", "", ["DIGEST_ZOTERO_KEY="]),
+        ("compose", "compose.yaml", "", ['digest_zotero_key: {file: "./zotero.key"}']),
+        ("compose", "compose.yaml", "key_file = 'key'", ['digest_zotero_key: {file: "./key"}']),
+        ("compose", "compose.yaml", "key = 'k'", []),
+    ],
+)
+def test_a_secret_that_any_kind_of_destination_needs_gets_its_place(
+    fresh: Path,
+    digest: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    start: str,
+    file: str,
+    setting: str,
+    held: list[str],
+) -> None:
+    row = replace(TRAITS[DestinationKind.DISCORD], needs="zotero.key")
+    monkeypatch.setitem(TRAITS, DestinationKind.DISCORD, row)
+    monkeypatch.setenv("DIGEST_VALUE_CONTACT", "a@example.org")
+    (fresh / "key").write_text("k")
+    top = 'follow = "abs:GPU"\nto = "discord:team"\nwhen = "daily at 09:00 UTC"\n'
+    text = f'{top}arxiv.contact = "$CONTACT"\n[zotero]\n{setting}\n'
+    (fresh / "digest.toml").write_text(text)
+    digest("init", "--start", start, "--package", COMMIT)
+    lines = map(str.strip, (fresh / file).read_text().splitlines())
+    assert [one for one in lines if "zotero_key" in one.lower() and one[-1] in "=}"] == held
 
 
 @pytest.mark.parametrize(
@@ -139,8 +172,8 @@ def test_what_is_written_starts_when_the_file_needs_it_and_a_change_of_either_is
         re.sub(pattern, text, workflow.read_text()) if pattern else workflow.read_text()
     )
     config = load_config(fresh / "digest.toml", {"DIGEST_VALUE_ARXIV_CONTACT": "a@example.org"})
-    assert said in find_other_schedule(config, 2026)
-    assert bool(said) == bool(find_other_schedule(config, 2026))
+    assert said in find_schedule_mistake(config, 2026)
+    assert bool(said) == bool(find_schedule_mistake(config, 2026))
 
 
 def test_a_run_names_the_lines_and_with_them_it_is_content(world: World, digest: Shell) -> None:

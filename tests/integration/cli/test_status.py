@@ -240,7 +240,7 @@ def test_why_a_process_is_not_ready_is_said(world: World, digest: Shell) -> None
     began = now - timedelta(hours=5)
     turns = [
         JobTurn("poll", began_at=began),
-        JobTurn("watch", 7, began, now, "StoreError"),
+        JobTurn("watch", 7, began, now, Said.plain("StoreError")),
         JobTurn("plan", began_at=now),
     ]
     with lock_worker(store):

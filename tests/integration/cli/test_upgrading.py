@@ -25,6 +25,7 @@ from sqlalchemy import Engine
 from digest.branch.step import Branch
 from digest.config import load_config
 from digest.store import migrate, workers
+from tests.conftest import IS_NIGHTLY
 from tests.fakes.archive import DemoPaper
 from tests.harness.serving import Served, wait_until
 from tests.integration.branch.conftest import git
@@ -185,6 +186,7 @@ def test_serving_is_refused_until_the_upgrade_which_waits_for_the_old_one_to_sto
     assert told(world, NEWS) == (SENT_AT_LAST, 1)
 
 
+@pytest.mark.skipif(not IS_NIGHTLY, reason="takes its time: .ci/nightly sets DIGEST_NIGHTLY")
 def test_replicas_are_replaced_one_by_one_and_send_all_once(
     world: World, postgresql_server: Engine
 ) -> None:

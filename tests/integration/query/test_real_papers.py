@@ -15,6 +15,7 @@ import pytest
 from digest.model.papers import ArxivId, Author, Paper, Span
 from digest.query import AnalysedPaper, Query, analyse, find_reasons, matches, parse_query
 from digest.query.arxiv_syntax import find_shorter_stems
+from digest.query.names import has_several
 from digest.query.words import fold, is_stop_word, split_words, stem
 from digest.tex import to_plain, to_segments
 from digest.tex.reader import EDGE
@@ -125,6 +126,8 @@ def own_queries(paper: AnalysedPaper) -> Iterator[str]:
         if "/" in doi and "*" not in doi and '"' not in doi:
             yield f'doi:"{doi}"'
     for name in paper.names[:50]:
+        if has_several(name.plain):
+            continue  # arXiv's search gives some lines of authors as one name
         if name.parts and '"' not in name.plain:
             yield f'au:"{name.plain}"'
     for word in filter(is_typed, paper.title.surfaces):

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from digest.model.said import Said
 from digest.serve.telemetry import Metrics, Pulse
 from digest.store import alarms
 from digest.store.alarms import Alarm, AlarmName
@@ -93,5 +94,6 @@ def test_readiness_turns_red_while_an_alarm_says_that_no_work_is_done(served: Se
     pulse.note_write()
     for name, is_ready in ((AlarmName.ANNOUNCEMENT, True), (AlarmName.OUTBOX, False)):
         with served.site.store.begin() as conn:
-            alarms.keep(conn, [Alarm(name, "it waits", "Look.")], served.world.clock.now())
+            alarm = Alarm(name, Said.plain("it waits"), Said.plain("Look."))
+            alarms.save_alarms(conn, [alarm], served.world.clock.now())
         assert find_failures(served.site, pulse) == ([] if is_ready else ["it waits. Look."])

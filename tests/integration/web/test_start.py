@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from urllib.parse import unquote
 import httpx
 import pytest
 from lxml import html
+from sqlalchemy import Engine, event
 
+from digest.inspect.trial import PaperSnapshot, read_snapshot
 from digest.model.announcements import DELIVERABLE_KINDS
 from digest.model.people import DAYS, write_cadence
 from digest.serve.steps import run_pass
@@ -43,6 +46,21 @@ def ask(http: httpx.Client, path: str, **query: str) -> httpx.Response:
     """Return an answer as it is once the papers are read."""
     wait_until(lambda: "data-wait" not in http.get("/live", params={"q": "x"}).text)
     return http.get(path, params=query)
+
+
+@contextmanager
+def counting_statements() -> Iterator[list[str]]:
+    """Keep what is asked of any database."""
+    asked: list[str] = []
+
+    def keep(_conn: object, _cursor: object, statement: str, *_others: object) -> None:
+        asked.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", keep)
+    try:
+        yield asked
+    finally:
+        event.remove(Engine, "before_cursor_execute", keep)
 
 
 def find(page: str, path: str) -> list[Any]:
@@ -249,3 +267,46 @@ def test_trying_asks_arxiv_nothing(served: ServedSite) -> None:
     ask(served.http, "/", q="anything at all")
     ask(served.http, "/live", q="https://arxiv.org/list/cs.PF/new", was="gpu")
     assert len(served.world.arxiv.requests) == asked
+
+
+def test_while_papers_are_read_the_first_page_comes_from_memory_and_then_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+
+    def read_late(*arguments: Any) -> PaperSnapshot:  # noqa: ANN401 - as the real one
+        assert gate.wait(30)
+        return read_snapshot(*arguments)
+
+    monkeypatch.setattr("digest.inspect.trial.read_snapshot", read_late)
+    monkeypatch.setattr("digest.web.signup._KEPT", 1e6)
+    with begin(tmp_path) as http:
+        http.get("/").raise_for_status()  # it begins to read
+        first = http.get("/").text
+        with counting_statements() as asked:
+            again = http.get("/")
+            assert (again.text, again.status_code, asked) == (first, 200, [])
+            assert "data-wait" in again.text
+            assert "cs.PF" in http.get("/", params={"q": "cat:cs.PF"}).text
+            assert asked
+        gate.set()
+        assert "data-wait" not in ask(http, "/").text
+
+
+def test_a_page_that_is_kept_is_made_anew_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+
+    def read_late(*arguments: Any) -> PaperSnapshot:  # noqa: ANN401 - as the real one
+        assert gate.wait(30)
+        return read_snapshot(*arguments)
+
+    monkeypatch.setattr("digest.inspect.trial.read_snapshot", read_late)
+    monkeypatch.setattr("digest.web.signup._KEPT", 1e-6)
+    with begin(tmp_path) as http, counting_statements() as asked:
+        http.get("/")
+        asked.clear()
+        http.get("/")
+        assert asked
+        gate.set()

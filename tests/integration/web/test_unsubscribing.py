@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from digest.model.destinations import Destination
-from digest.people.unsubscription import resubscribe_to
+from digest.people.unsubscription import PAGE, resubscribe_to
 from digest.serve.steps import run_pass
 from digest.store.schema import consents, suppressions
+from digest.store.subscribers import BY_OPERATOR
 from tests.integration.web.conftest import ORIGIN, ServedSite
 from tests.integration.web.world import LATER, READER, SUNDAY
 
@@ -98,7 +99,7 @@ def test_who_has_left_is_told_what_and_asked_no_more(served: ServedSite) -> None
             conn,
             Destination.parse(READER),
             "perf-team",
-            how="operator",
+            how=BY_OPERATOR,
             at=served.world.clock.now(),
         )
     assert "Unsubscribe from Perf team?" in served.http.get(path).text
@@ -135,7 +136,7 @@ def test_the_button_on_the_page_leads_where_leaving_happens(served: ServedSite) 
     assert answer.request.url.path == path_in_mail(served)
     assert "You are unsubscribed from Perf team." in answer.text
     with served.site.store.read() as conn:
-        assert conn.execute(select(suppressions.c.reason)).scalars().all() == ["page"]
+        assert conn.execute(select(suppressions.c.reason)).scalars().all() == [PAGE]
     assert recipients_of_next_announcement(served) == ["second@example.org"]
 
 

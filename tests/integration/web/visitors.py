@@ -18,6 +18,7 @@ from digest.model.destinations import Destination, DestinationKind
 from digest.model.people import SignupRequest
 from digest.people.preferences import Preferences, apply_signup_request, load_preferences
 from digest.people.tables import confirm_person
+from digest.people.unsubscription import PAGE
 from digest.plan.links import remember_preferences
 from digest.serve.steps import run_pass
 from digest.site import Site
@@ -134,7 +135,7 @@ class PeopleSite:
         """Let somebody have saved queries of their own; return the path of their preferences."""
         with self.site.store.begin() as conn:
             maker = self.world.links(self.site)
-            person = confirm_person(conn, address, how="test", at=self.world.clock.now())
+            person = confirm_person(conn, address, how=PAGE, at=self.world.clock.now())
             wish = SignupRequest(cadence=cadence)
             for text in queries:
                 wish = wish.add_query(text)

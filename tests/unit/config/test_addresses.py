@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from digest.config import addresses
 from digest.config.settings import INCOMING
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import TRAITS, DestinationKind
 from digest.model.errors import ConfigurationError
 
 FOLDER = Path("/srv/digest")
@@ -327,3 +328,21 @@ def test_what_is_no_destination_is_refused_with_what_is_one(wrong: str, hint: st
     with pytest.raises(ConfigurationError) as caught:
         addresses.read_destination(wrong)
     assert hint in caught.value.hint
+
+
+def test_an_address_has_the_form_that_the_row_of_its_kind_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hint = "Write discord:12."
+    row = replace(TRAITS[DISCORD], pattern="[0-9]+", what="a room", hint=hint)
+    monkeypatch.setitem(TRAITS, DISCORD, row)
+    assert addresses.read_destination("discord:12").address == "12"
+    with pytest.raises(ConfigurationError, match="'discord:12a' is not a room") as caught:
+        addresses.read_destination("discord:12a")
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize("kind", DestinationKind)
+def test_a_form_of_addresses_has_words_for_its_refusal(kind: DestinationKind) -> None:
+    traits = kind.traits
+    assert bool(traits.pattern) == bool(traits.what) == bool(traits.hint)

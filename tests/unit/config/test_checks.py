@@ -1,10 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from digest.config.addresses import REACHED
 from digest.config.settings import SETTINGS
-from digest.model.destinations import DestinationKind
+from digest.model.destinations import TRAITS, DestinationKind
 from digest.model.polls import MOST_SEARCHED
 from tests.unit.config.conftest import CONTACT, Load, Refuse
 
@@ -103,6 +104,17 @@ def test_no_password_is_sent_in_the_clear_but_to_this_machine(load: Load, refuse
 def test_a_slack_channel_without_a_token_is_warned_of(load: Load) -> None:
     assert "need a token: set DIGEST_SLACK_TOKEN" in load(subscribe('"slack:#papers"')).warnings[0]
     assert load(subscribe('"slack:#papers"'), DIGEST_SLACK_TOKEN="xoxb-1").warnings == ()
+
+
+def test_a_secret_that_any_kind_of_destination_needs_is_warned_of(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = replace(TRAITS[DestinationKind.CONSOLE], needs="zotero.key")
+    monkeypatch.setitem(TRAITS, DestinationKind.CONSOLE, row)
+    (warning,) = load(subscribe('["console", "feed"]')).warnings
+    assert warning.startswith("console: destinations need a key: set DIGEST_ZOTERO_KEY,")
+    assert load(subscribe('"console"'), DIGEST_ZOTERO_KEY="k").warnings == ()
+    assert load(subscribe('"feed"')).warnings == ()
 
 
 def test_a_webhook_without_an_address_is_warned_of_and_its_variable_named(load: Load) -> None:

@@ -337,9 +337,9 @@ def test_the_time_to_read_an_answer_grows_as_its_length(piece: str) -> None:
         text = piece * times
         took = []
         for _ in range(3):
-            began = time.perf_counter()
+            began = time.thread_time()
             find_cause(f"550 {text}", is_early=False)
-            took.append(time.perf_counter() - began)
+            took.append(time.thread_time() - began)
         return min(took)
 
     assert measure(16_000) < 32 * measure(2_000)  # eight times as long

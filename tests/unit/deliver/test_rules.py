@@ -14,14 +14,14 @@ from digest.deliver.rules import (
     LONGEST_PAUSE,
     LONGEST_RETRY_AFTER,
     MAX_AGE,
-    MAX_DOUBTS,
+    MAX_SENDINGS,
     MAX_TRIES,
     NextStep,
     Step,
     Tries,
+    are_refused_alike,
     decide_failure,
     decide_unknown,
-    is_of_all,
     shorten_share,
 )
 from digest.model.errors import DeliveryError, Refusal
@@ -176,7 +176,7 @@ def test_what_never_came_goes_out_again_a_bounded_number_of_times() -> None:
         return decide_unknown(is_harmless=True, may_repeat=False, attempts=attempts, repeats=0)
 
     assert follow(1) is Step.RETRY
-    assert follow(MAX_DOUBTS) is Step.HOLD
+    assert follow(MAX_SENDINGS) is Step.HOLD
 
 
 @pytest.mark.parametrize(
@@ -259,12 +259,12 @@ def test_the_same_refusal_for_several_readers_is_ours(
     refusals: dict[str, str], *, is_ours: bool
 ) -> None:
     said = {place: Said.plain(words) for place, words in refusals.items()}
-    assert is_of_all(said.values(), said) == is_ours
+    assert are_refused_alike(said.values(), said) == is_ours
 
 
 def test_a_refusal_is_ours_if_another_mail_that_is_tried_again_met_the_same() -> None:
     no = Said.plain("452 no")
     later = Said.plain("451 later")
     answers = {"a@x.org": no, "b@y.org": no, "c@z.org": later}
-    assert is_of_all([no], answers)
-    assert not is_of_all([later], answers)
+    assert are_refused_alike([no], answers)
+    assert not are_refused_alike([later], answers)

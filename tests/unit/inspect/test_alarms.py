@@ -96,7 +96,7 @@ def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
         failed=Overdue(2, "slack:#gone", SINCE, 7, Said.plain("archived")),
         held=Overdue(3, "slack:#lab", SINCE, 8, Said.plain("not in the channel")),
     )
-    assert [alarm.what for alarm in found] == [
+    assert [str(alarm.what) for alarm in found] == [
         (
             "1,200 messages have been waiting for more than an hour, "
             "the first since Fri 20 Nov 08:00 UTC"
@@ -113,7 +113,7 @@ def test_one_is_named_and_all_are_counted_the_most_urgent_first() -> None:
 
 def test_one_alone_is_named_and_not_counted() -> None:
     found = find(digests=ONE, deliveries=ONE, failed=ONE, held=ONE)
-    assert [alarm.what for alarm in found] == [
+    assert [str(alarm.what) for alarm in found] == [
         "a message to mailto:a@b.example has been waiting since Fri 20 Nov 08:00 UTC",
         (
             "the digest of mailto:a@b.example has been due since Fri 20 Nov 08:00 UTC "

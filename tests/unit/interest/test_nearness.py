@@ -19,7 +19,7 @@ from digest.interest.nearness import (
     Texts,
     Weights,
     find_least,
-    measure_each_without,
+    measure_each_to_others,
 )
 from digest.query import PaperIndex
 from tests.unit.made_up import make_paper
@@ -165,8 +165,8 @@ def test_each_paper_of_a_library_is_measured_against_the_others() -> None:
     for at, paper in enumerate(LIBRARY):
         others = LIBRARY[:at] + LIBRARY[at + 1 :]
         alone += Interest(WEIGHTS, others).measure([paper])
-    assert measure_each_without(WEIGHTS, LIBRARY) == alone
-    assert measure_each_without(WEIGHTS, [QUBITS]) == [0]
+    assert measure_each_to_others(WEIGHTS, LIBRARY) == alone
+    assert measure_each_to_others(WEIGHTS, [QUBITS]) == [0]
 
 
 MEASURES = """
@@ -216,7 +216,7 @@ def test_a_large_library_is_compared_a_few_papers_at_a_time() -> None:
     papers = [(f"word{number} word{number // 2}", "") for number in range(4_000)]
     tracemalloc.start()
     try:
-        measured = measure_each_without(Weights(), papers)
+        measured = measure_each_to_others(Weights(), papers)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -20,8 +20,8 @@ from digest.plan.slots import (
     SlotDecision,
     SlotFacts,
     SlotOutcome,
-    covered_since,
     decide_slot,
+    find_covered_until,
     first_due,
     next_due,
     realign_due,
@@ -514,8 +514,8 @@ def test_what_is_sent_at_once_goes_out_when_the_quiet_hours_as_they_are_now_end(
 
 
 def test_earlier_turns_stand_for_what_was_announced_until_they_waited_no_longer() -> None:
-    assert covered_since(subscribe(), "2026-11-19") == utc("2026-11-19T09:30")
-    assert covered_since(subscribe(), "2026-W47") is None
+    assert find_covered_until(subscribe(), "2026-11-19") == utc("2026-11-19T09:30")
+    assert find_covered_until(subscribe(), "2026-W47") is None
     on_announcement = subscribe("on announcement")
-    since = covered_since(on_announcement, "2026-11-19 mailing:2026-11-18")
+    since = find_covered_until(on_announcement, "2026-11-19 mailing:2026-11-18")
     assert since == utc("2026-11-19T01:00")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from digest.model.cadences import Cadence, QuietHours, resolve_local
 from digest.model.subscriptions import Subscription
 from digest.plan.slots import (
-    covered_since,
+    find_covered_until,
     is_taken,
     latest_slot,
     nearest_slot,
@@ -159,7 +159,7 @@ def test_the_last_name_of_each_kind_is_remembered() -> None:
 def test_the_turn_taken_last_is_found_again_by_its_name(
     phrase: str, taken: str, until: str
 ) -> None:
-    assert covered_since(Subscription("team", (), (), Cadence.parse(phrase)), taken) == (
+    assert find_covered_until(Subscription("team", (), (), Cadence.parse(phrase)), taken) == (
         utc(until) if until else None
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -18,6 +19,7 @@ from digest.model.papers import ArxivId, Paper
 from digest.query import (
     And,
     Condition,
+    IndexedPaper,
     Node,
     Not,
     Or,
@@ -31,8 +33,9 @@ from digest.query import (
     parse_query,
 )
 from digest.query.evaluation import _BETWEEN_READINGS
-from digest.query.evaluation import TEXTS as TEXTS_OF_WORDS
 from digest.query.index import _Batch
+from digest.query.paper_words import TEXTS as TEXTS_OF_WORDS
+from digest.query.paper_words import PaperWords, WordReader
 from digest.query.words import cut_words
 from tests.conftest import IS_NIGHTLY
 from tests.fakes.odd_manuscripts import ODD
@@ -282,6 +285,15 @@ def test_every_pair_is_answered_as_by_the_plain_evaluator(
     papers = [make_paper(**each, license=license_) for each, license_ in fields]
     with patch.object(index, "_MOST", most):
         assert answer(trees, papers) == answer_plainly(trees, papers)
+        kept = [keep_words(paper) for paper in papers]
+        assert list(PaperIndex(kept).find(trees)) == answer(trees, papers)
+
+
+def keep_words(paper: Paper) -> IndexedPaper:
+    """Return a paper as the store gives it: with words that were packed."""
+    indexed = WordReader().index(paper)
+    words = PaperWords.unpack(indexed.words.pack())
+    return replace(indexed, words=words)
 
 
 def write_papers(count: int) -> list[Paper]:

@@ -104,6 +104,7 @@ def test_a_name_is_somebody_elses(person: str, name: str) -> None:
         ("García Márquez, Gabriel", 'author:"garcía márquez, gabriel"'),
         ("E, Weinan", 'author:"e, weinan"'),
         ("Jean\u2010Pierre Serre", 'author:"jean-pierre serre"'),
+        ("The Fermi/LAT Collaboration", 'author:"the fermi lat collaboration"'),
     ],
 )
 def test_a_person_has_one_spelling(written: str, clause: str) -> None:
@@ -125,6 +126,8 @@ def test_a_name_without_blanks_needs_no_quotes() -> None:
         ("Ann Smith, Bo Liu, Cy Young", "is more than one name"),
         ("Ann Smith and Bo Liu", "is more than one name"),
         ("Ann Smith; Bo Liu", "is more than one name"),
+        ("Ann Smith/Bo Liu", "is more than one name"),
+        ("Ann Smith and the LAT Collaboration", "is more than one name"),
     ],
 )
 def test_what_is_no_full_name_is_refused(written: str, problem: str) -> None:
