@@ -69,6 +69,8 @@ class Tree:
     def measure(self, here: Installation, *arguments: str) -> Times:
         """Run Python with this tree's packages to its end."""
         environ = {**here.environment(), "PYTHONPATH": str(self.root)}
+        environ["XDG_STATE_HOME"] = str(here.folder)
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a start would compile all that it loads
         begun = monotonic()
         process = subprocess.Popen(  # noqa: S603 - our own command
             [sys.executable, *arguments],
