@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -505,11 +505,16 @@ def fill_body(body: bytes, values: Mapping[str, str]) -> bytes:
         value = values[(before + after).decode("ascii")].encode("ascii")
         return value[: len(before)] + soft_break + value[len(before) :]
 
+    return compile_marks(values).sub(choose_value, body)
+
+
+def compile_marks(marks: Iterable[str]) -> re.Pattern[bytes]:
+    """Return a pattern that finds any of some marks, also where a line is broken within it."""
     spelled = []
-    for mark in values:
+    for mark in marks:
         letters = [re.escape(letter) for letter in mark]
         spelled.append("(?:=\r\n)?".join(letters))
-    return re.sub("|".join(spelled).encode("ascii"), choose_value, body)
+    return re.compile("|".join(spelled).encode("ascii"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ STORED: Final = (
         "What did not arrive is sent again, and nothing comes twice."
         " The operator sees what failed.",
         f"{KEPT_DAYS['deliveries']} days; the text of the mail {KEPT_DAYS['rendered bytes']} days",
-        ("deliveries", "attempts", "alarms"),
+        ("deliveries", "bodies", "attempts", "alarms"),
     ),
     StoredKind(
         "What arXiv was asked, without your name",

@@ -30,6 +30,7 @@ from digest.interest import files
 from digest.interest.forms import TAGGED
 from digest.model import secrets
 from digest.model.destinations import TRAITS
+from digest.model.messages import compile_marks
 from digest.query import dialects, names, pasted, words
 from digest.tex import places
 from tests.patterns import (
@@ -127,11 +128,13 @@ def list_made_of_findings() -> dict[str, Made]:
         literal = re.escape(word)
         literals.append(re.compile(rf"(?<![\w-]){literal}(?![\w-])"))
     secret = [pattern for pattern, _ in secrets._PATTERNS]
+    marks = compile_marks(("a" * 22, "reader@example.org"))
     return {
         "digest.deliver.transports.smtp_replies: words": Made(replies),
         "digest.inspect.doctor: f'{re.escape(version)}(?:[\\\\s;]|$)'": Made([record]),
         "digest.inspect.findings: f'{begin}({any_of})(?:e?s)?(?![^\\\\W_])'": Made([mask], "sub"),
         "digest.inspect.findings: f'(?<![\\\\w-]){re.escape(literal)}(?![\\\\w-])'": Made(literals),
+        "digest.model.messages: '|'.join(spelled).encode('ascii')": Made([marks], "sub"),
         "digest.model.secrets: pattern": Made(secret, "sub"),
     }
 
