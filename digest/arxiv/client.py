@@ -54,6 +54,9 @@ _OAI_SECONDS: Final = 200.0
 _GREETING_SECONDS: Final = 20.0
 _LONG_URL: Final = 1_800
 _MAY_PASS: Final = (ArxivUnreachable, ArxivFaulted, ArxivUnreadable)
+_ENDS: Final = (b"</OAI-PMH>", b"</feed>")
+"""How an answer ends that was not cut off."""
+
 _NOTHING_CAME: Final = GateOutcome(RequestOutcome.FAILED)
 
 PageT = TypeVar("PageT")
@@ -286,9 +289,10 @@ class ArxivClient:
             course.answer = answer
             check_status(answer, read, place=self._addresses.describe(asked.url), url=asked.url)
             check_body(answer.body)
-            # It is arXiv's XML, so the next request waits from now on, while this answer is read.
-            self._gate.release(grant, gate_outcome(None))
-            course.holds_gate = False
+            if answer.body.rstrip().endswith(_ENDS):
+                # It came whole: the next request waits from now on, while this answer is read.
+                self._gate.release(grant, gate_outcome(None))
+                course.holds_gate = False
             date = answer.headers.get("date", "")
             fetched = Fetched(read(answer.body), self._clock.now(), grant, date)
             if check is not None:

@@ -81,7 +81,7 @@ def find_saved(
     if near and others is not None and _NAME.fullmatch(text):
         what = "subscription or saved query" if others else "saved query"
         raise UnknownName(f"there is no {what} {text!r}", hint=f"Did you mean {near[0]!r}?")
-    if saved and text.isidentifier():
+    if saved and text.replace("-", "_").isidentifier():
         hint = f" (there is {near[0]!r})" if near else ""
         echo(f"note: No saved query is called {text!r}{hint}. The word is searched for.", err=True)
     return None

@@ -241,7 +241,9 @@ def _judge_kind(
         return Judged(Verdict.EARLIER, why)
     has_stayed = all(one.met is Met.STAYED for one in known)
     if has_stayed and change.kind in (Kind.CROSS_LIST, Kind.METADATA):
-        return Judged(Verdict.NOT_NEW, f"{words}: inside a saved query a {change.kind} is not new")
+        return Judged(
+            Verdict.NOT_NEW, f"{words}: what is {change.kind} inside a saved query is not new"
+        )
     has_left = all(one.met is Met.LEFT for one in known)
     if has_left and change.kind is not Kind.WITHDRAWAL:
         return Judged(Verdict.NOT_NEW, f"{words}: what leaves a saved query is not new")

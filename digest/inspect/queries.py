@@ -29,7 +29,6 @@ from digest.model.messages import DayCount, DigestEntry
 from digest.model.numbers import count
 from digest.model.papers import Paper
 from digest.model.subscriptions import SavedQuery, Subscription
-from digest.poll.coverage import load_coverage
 from digest.query import (
     AnalysedPaper,
     And,
@@ -47,12 +46,15 @@ from digest.query import (
 from digest.query.canonical import print_condition, print_outline
 from digest.query.tree import Not
 from digest.site import Progress
-from digest.store import Store, changes, digests, papers, queries, subscriptions, words
+from digest.store import Store, changes, digests, papers, queries, runs, subscriptions, words
 from digest.store.papers import StoredSpan
 from digest.store.queries import StoredQuery
 
 MATCH_SPAN = timedelta(days=30)
 """How far back matches are counted."""
+
+_TOO_NEW = timedelta(days=7)
+"""A query that was saved later is asked of the stored papers: it has few matches yet."""
 
 FEW_ANNOUNCEMENTS = 5
 """Announcements from which on a rate is said."""
@@ -397,40 +399,54 @@ def add_found(reading: QueryReading, query: Query, found: Found, limit: int) -> 
         volume=describe_volume(found.span, found.papers),
         span=found.span,
         checked_at=found.checked_at,
-        papers=tuple(_show_paper(query, paper) for paper in found.papers[:limit]),
+        papers=tuple(
+            _show_paper(query, paper, paper.published.date()) for paper in found.papers[:limit]
+        ),
     )
 
 
 def add_matches(
     conn: Connection, source: str, reading: QueryReading, query: Query, limit: int
 ) -> QueryReading | None:
-    """Add what a saved query matched; None if it is not stored, or means something else there.
+    """Add what a saved query matched; None if its matches do not tell what it brings.
 
-    Of one that was saved lately the sample of its first digest is shown, too, and not counted.
+    It may not be stored, mean something else there, have been edited in these days, or be too new.
+    Its first digest is neither shown nor counted.
     """
     now = reading.here.now
     since = now - MATCH_SPAN
     stored = {one.name: one for one in queries.load(conn)}.get(reading.name)
     if stored is None or stored.canonical != query.canonical:
         return None
+    is_edited = stored.worded_at > max(stored.created_at, since)
+    if is_edited or stored.created_at > now - _TOO_NEW:
+        return None
     matched = queries.load_matched(conn, stored.name, since)
     is_new = stored.created_at > since
-    sample = queries.load_sample(conn, stored.id) if is_new else ()
-    last = changes.load_last_announced(conn, {*matched, *sample}, limit + len(sample))
+    last = changes.load_last_announced(conn, matched, limit)
+    days = {change.paper.id: change.announced for change in reversed(last)}
     found = {change.paper_key: change.paper for change in reversed(last)}
-    meant = select_meant(query, [*found.values()])
+    meant = _sort(select_meant(query, [*found.values()]))[:limit]
+    checked_at = _find_checked(conn, source, query)
+    until = min(checked_at or now, now)
     return replace(
         reading,
-        volume=describe_matches(queries.count_days(matched), stored.created_at, now),
+        volume=describe_matches(queries.count_days(matched), stored.created_at, until),
         saved_at=stored.created_at if is_new else None,
-        checked_at=load_coverage(conn, source, now).checked_at,
-        papers=tuple(_show_paper(query, paper) for paper in _sort(meant)[:limit]),
+        checked_at=checked_at,
+        papers=tuple(_show_paper(query, paper, days[paper.id]) for paper in meant),
     )
 
 
-def _show_paper(query: Query, paper: Paper) -> DigestEntry:
-    reasons = find_reasons(query, paper)
-    return DigestEntry(Kind.NEW, paper, "", (), reasons, paper.published.date())
+def _find_checked(conn: Connection, source: str, query: Query) -> datetime | None:
+    """Return when the last complete check for a saved query began (UTC); None if none was."""
+    cursors = runs.load_cursors(conn, source)
+    checked = [cursors[key].last_complete_at for key in ("", query.canonical) if key in cursors]
+    return max(filter(None, checked), default=None)
+
+
+def _show_paper(query: Query, paper: Paper, day: date) -> DigestEntry:
+    return DigestEntry(Kind.NEW, paper, "", (), find_reasons(query, paper), day)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,8 +134,8 @@ class Templates:
         """
         uses: dict[str, None] = {}
         for name in self.names():
-            if self.is_own(self.find_file(name)) and not name.startswith("web/"):
-                with suppress(TemplateError):  # rendering says what is wrong with it
+            with suppress(TemplateError):  # rendering says what is wrong with it
+                if self.is_own(self.find_file(name)) and not name.startswith("web/"):
                     lines = _find_uses(self.parse(name), _OWN_NAMES)
                     uses |= dict.fromkeys(f"{name}, line {line}" for line in lines)
         return tuple(uses)

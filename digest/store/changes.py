@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -119,12 +120,18 @@ def list_latest(conn: Connection) -> dict[int, int]:
 
 
 def load_last_announced(conn: Connection, ids: Iterable[int], limit: int) -> list[StoredChange]:
-    """Return those of some changes whose papers were announced last, the last first."""
+    """Return those of some changes whose papers were announced last, the last first.
+
+    Each has its paper as that reads now.
+    """
+    paper = papers.c
     change = changes_table.c
-    found = select(papers.c.month, papers.c.number, change.id).join(changes_table)
+    columns = (paper.month, paper.number, change.id, paper.latest_version_id)
+    found = select(*columns).join(changes_table).where(paper.latest_version_id.is_not(None))
     places = sorted(select_by(conn, found, change.id, ids), key=tuple, reverse=True)[:limit]
     stored = load(conn, [row.id for row in places])
-    return [stored[row.id] for row in places]
+    texts = load_versions(conn, [row.latest_version_id for row in places])
+    return [replace(stored[row.id], paper=texts[row.latest_version_id]) for row in places]
 
 
 def load_cross_lists(conn: Connection, after: datetime) -> list[StoredChange]:

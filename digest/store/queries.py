@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, func, insert, or_, se
 
 from digest.model.announcements import Kind
 from digest.model.destinations import OWN_FEED
-from digest.model.messages import DayCount, Occasion
+from digest.model.messages import DayCount
 from digest.model.subscriptions import (
     FILE,
     RETURNS_WITHIN,
@@ -31,7 +31,6 @@ from digest.store.schema import (
     NEWEST_MATCH_RUN,
     changes,
     match_runs,
-    matches,
     query_matches,
     query_revisions,
     saved_queries,
@@ -146,6 +145,7 @@ class StoredQuery:
         canonical: as printed; if it can't be read, as it was read before, "" if it never could be.
         problem: why it can't be read, "" if it can.
         revision: counts the meanings it had, from 1.
+        worded_at: since when it has the present one (UTC).
     """
 
     id: int
@@ -156,6 +156,7 @@ class StoredQuery:
     problem: str
     revision: int
     created_at: datetime
+    worded_at: datetime
 
 
 class WrittenQuery(NamedTuple):
@@ -298,6 +299,7 @@ def _read_query(row: Row[Any]) -> StoredQuery:
         problem=row.problem,
         revision=row.number,
         created_at=row.created_at,
+        worded_at=row.worded_at,
     )
 
 
@@ -334,16 +336,6 @@ def load_matched(conn: Connection, name: str, since: datetime) -> dict[int, date
     return matched
 
 
-def load_sample(conn: Connection, query_id: int) -> tuple[int, ...]:
-    """Return the changes of the last first digest of a subscription that follows a saved query."""
-    links = subscription_queries.c
-    follows = (links.subscription_id == matches.c.subscription_id) & (links.query_id == query_id)
-    found = select(matches.c.brought).join(subscription_queries, follows)
-    samples = found.where(matches.c.occasion == Occasion.FIRST_DIGEST)
-    last = conn.execute(samples.order_by(matches.c.match_run_id.desc()).limit(1)).scalar()
-    return unpack(last or b"")
-
-
 def _find_known(conn: Connection, change_ids: Collection[int]) -> set[int]:
     """Return those of some changes that a first check stored as known."""
     known: set[int] = set()
@@ -367,7 +359,8 @@ def every_revision() -> Select[tuple[Any, ...]]:
     revision = query_revisions.c
     columns = (revision.number, revision.text, revision.canonical, revision.problem)
     key = revision.id.label("revision_id")
-    found = select(saved_queries, key, *columns, revision.active_from_change)
+    worded_at = revision.created_at.label("worded_at")
+    found = select(saved_queries, key, *columns, revision.active_from_change, worded_at)
     return found.select_from(saved_queries).join(query_revisions)
 
 

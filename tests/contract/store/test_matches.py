@@ -168,21 +168,6 @@ def test_a_first_digest_is_given_once_by_one_process(store: Store) -> None:
         assert matches.load_first_digests(conn) == []
 
 
-def test_the_sample_of_a_query_is_that_of_its_last_first_digest(
-    store: Store, found: tuple[StoredChange, ...]
-) -> None:
-    keys = subscribe(store, make_subscription("one"), make_subscription("two"))
-    with store.read() as conn:
-        (query,) = queries.load(conn)
-        assert queries.load_sample(conn, query.id) == ()
-    store_match(store, {keys["one"]: ids(found, 0, 1)}, occasion=Occasion.FIRST_DIGEST)
-    store_match(store, {keys["two"]: ids(found, 2)}, occasion=Occasion.FIRST_DIGEST)
-    store_match(store, {keys["one"]: ids(found, 3)})
-    with store.read() as conn:
-        assert queries.load_sample(conn, query.id) == ids(found, 2)
-        assert queries.load_sample(conn, query.id + 1) == ()
-
-
 def test_a_query_that_cannot_be_read_keeps_its_first_digest_for_later(store: Store) -> None:
     subscribe(store, make_subscription())
     with store.begin() as conn:

@@ -135,11 +135,14 @@ RETRIED = [
     pytest.param(
         Reply(PAGE, ending=Ending.CUT_UNSAID),
         ArxivTruncated,
-        OK,
+        FAILED,
         id="body cut off without a length",
     ),
     pytest.param(
-        Reply(gzip.compress(PAGE)[:-40], headers=GZIP), ArxivTruncated, OK, id="packed body cut off"
+        Reply(gzip.compress(PAGE)[:-40], headers=GZIP),
+        ArxivTruncated,
+        FAILED,
+        id="packed body cut off",
     ),
     pytest.param(Reply(b"no gzip", headers=GZIP), ArxivTruncated, FAILED, id="packed body damaged"),
     pytest.param(

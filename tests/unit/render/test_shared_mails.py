@@ -163,3 +163,10 @@ def test_copies_of_the_shipped_templates_do_no_more(tmp_path: Path, renderer: Re
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(renderer.templates.find_file(name).read_text("utf-8"), "utf-8")
     assert Renderer([tmp_path]).templates.personal_uses == ()
+
+
+def test_a_link_that_leads_nowhere_is_no_template(tmp_path: Path) -> None:
+    folder = tmp_path / "email"
+    folder.mkdir()
+    (folder / ".#subject.txt").symlink_to("somebody@desk.4711")  # as Emacs marks what is edited
+    assert Renderer([tmp_path]).templates.personal_uses == ()
