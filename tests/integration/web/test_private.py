@@ -137,6 +137,7 @@ def test_everything_stored_of_a_person_is_in_their_export(people_site: PeopleSit
         "query_matches": "numbers of the papers that the digests name",
         "matches": "numbers of the papers that the digests name",
         "near_days": "figures, made of what they like and what arXiv announced",
+        "bodies": "what their mails say, which came to them",
         "alarms": "said to the operator of this service",
         **dict.fromkeys(
             ("requests", "poll_runs", "cursors", "quarantine"), "says nothing of anybody"
